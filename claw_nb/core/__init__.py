@@ -1,0 +1,1 @@
+"""What everything talks in: values and protocols, standard library only."""
