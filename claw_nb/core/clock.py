@@ -20,15 +20,16 @@ def now() -> int:
 
 
 _lock = threading.Lock()
-_last = 0
+_latest = [0]
 
 
 def new_id() -> str:
     """A UUIDv7 (RFC 9562) in 32 hex digits, rising within a process."""
-    global _last
     with _lock:
-        stamp = max(time.time_ns() // 1_000_000 << 12 | time.time_ns() % 1_000_000 >> 8, _last + 1)
-        _last = stamp
+        stamp = max(
+            time.time_ns() // 1_000_000 << 12 | time.time_ns() % 1_000_000 >> 8, _latest[0] + 1
+        )
+        _latest[0] = stamp
     millis, sub = stamp >> 12, stamp & 0xFFF
     tail = int.from_bytes(os.urandom(8)) & ((1 << 62) - 1) | (1 << 63)
     return f"{millis:012x}7{sub:03x}{tail:016x}"

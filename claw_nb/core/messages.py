@@ -140,7 +140,7 @@ def repair(messages: Iterable[Message]) -> tuple[Message, ...]:
             kept = tuple(
                 part
                 for part in message.parts
-                if isinstance(part, ToolResult) and waiting.pop(part.call_id, None)
+                if isinstance(part, ToolResult) and waiting.pop(part.call_id, None) is not None
             )
             if not kept:
                 continue

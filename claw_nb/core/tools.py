@@ -6,6 +6,7 @@ import inspect
 import types
 import typing
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -21,12 +22,14 @@ class Review:
     """What a tool's own policy says of one call, before anybody is asked.
 
     ``allow`` lets it run unasked, ``ask`` wants a person's yes, ``deny`` refuses it for good.
-    ``preview`` is what the person is shown: a diff, the code, the command.
+    ``preview`` is what the person is shown: a diff, the code, the command. A ``risky`` call is
+    asked about each time: no grant and no yes to an earlier call covers it.
     """
 
     verdict: Verdict
     reason: str = ""
     preview: str = ""
+    risky: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,10 +171,8 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 def _checked(owner: str, name: str, value: Any, schema: Mapping[str, Any]) -> Any:
     wanted = schema.get("type", "string")
     if isinstance(value, str) and wanted in ("integer", "number"):
-        try:
+        with suppress(ValueError):
             value = int(value) if wanted == "integer" else float(value)
-        except ValueError:
-            pass
     if isinstance(value, float) and wanted == "integer" and value.is_integer():
         value = int(value)
     expected = _TYPES.get(wanted, object)
@@ -186,6 +187,6 @@ def _checked(owner: str, name: str, value: Any, schema: Mapping[str, Any]) -> An
             f"{owner}: {name} must be one of {', '.join(schema['enum'])}, not {value!r}",
             kind="validation",
         )
-    if wanted == "array" and "items" in schema:
+    if isinstance(value, list) and "items" in schema:
         return [_checked(owner, f"{name}[{i}]", v, schema["items"]) for i, v in enumerate(value)]
     return value

@@ -1,0 +1,190 @@
+"""Secrets leave no trace: what every sink calls on the text that it keeps or shows.
+
+A vendor's key has a shape of its own and is masked wherever it stands. A password has none: it
+is masked where a header, a URL or a name (``core.named_secrets``) says what it is. Every rule is
+linear in the length of the text: it starts at a literal or at the edge of a word, and what
+repeats is bounded or possessive.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from claw_nb.core.named_secrets import (
+    PLACEHOLDER,
+    mask_named,
+    random_looking,
+    secret_kind,
+    unlike_prose,
+)
+
+_LEFT = r"(?<![A-Za-z0-9+/=_-])"
+_RIGHT = r"(?![A-Za-z0-9_-])"
+_URLSAFE = r"[A-Za-z0-9_-]"
+
+#: kind, how the key begins (regex alternatives), what follows.
+_VENDORS = (
+    ("anthropic", "sk-ant-", _URLSAFE + "{20,}+"),
+    ("openai", "sk-proj-|sk-svcacct-|sk-admin-|sk-or-v1-|sk-None-", _URLSAFE + "{20,}+"),
+    ("api-key", "sk-", r"[A-Za-z0-9]{20,}+" + _RIGHT),
+    ("aws", "AKIA|ASIA|ABIA|ACCA", r"[A-Z2-7]{16}" + _RIGHT),
+    ("github", "ghp_|gho_|ghu_|ghs_|ghr_", r"[A-Za-z0-9]{36,}+"),
+    ("github", "github_pat_", r"[A-Za-z0-9_]{22,}+"),
+    ("gitlab", "glpat-|glptt-|glrt-|gldt-|glcbt-|glft-|glsoat-", _URLSAFE + "{20,}+"),
+    ("slack", "xoxb-|xoxa-|xoxp-|xoxr-|xoxs-|xoxe-|xoxc-|xoxd-|xapp-", r"[A-Za-z0-9%.-]{10,}+"),
+    ("google", "AIza", _URLSAFE + "{35}" + _RIGHT),
+    ("google", r"ya29\.", _URLSAFE + "{20,}+"),
+    ("google", "GOCSPX-", _URLSAFE + "{20,}+"),
+    ("stripe", "sk_live_|sk_test_|rk_live_|rk_test_|whsec_", r"[A-Za-z0-9+/=]{16,}+"),
+    ("huggingface", "hf_", r"[A-Za-z0-9]{30,}+"),
+    ("npm", "npm_", r"[A-Za-z0-9]{36}" + _RIGHT),
+    ("pypi", "pypi-", _URLSAFE + "{50,}+"),
+    ("docker", "dckr_pat_|dckr_oat_", _URLSAFE + "{20,}+"),
+    ("sendgrid", r"SG\.", _URLSAFE + r"{22}\." + _URLSAFE + "{43}"),
+    ("twilio", "SK", r"[0-9a-f]{32}" + _RIGHT),
+    ("digitalocean", "dop_v1_|doo_v1_|dor_v1_", r"[0-9a-f]{64}"),
+    ("databricks", "dapi", r"[0-9a-f]{32}" + _RIGHT),
+    ("api-key", "gsk_|xai-|pplx-|nvapi-|csk-|tvly-|r8_|fc-|e2b_", r"[A-Za-z0-9_-]{30,}+"),
+    ("api-key", "lsv2_pt_|lsv2_sk_|pcsk_|lin_api_|ntn_|figd_|glsa_|glc_", r"[A-Za-z0-9_=-]{24,}+"),
+    ("api-key", "shpat_|shpca_|shppa_|shpss_", r"[0-9a-f]{32}"),
+    ("api-key", "sntrys_|sbp_|nfp_|PMAK-|ATATT3x|ATCTT3x", r"[A-Za-z0-9_=-]{24,}+"),
+    ("vault", r"hvs\.|hvb\.", _URLSAFE + "{24,}+"),
+    ("age", "AGE-SECRET-KEY-1", r"[A-Z0-9]{50,}+"),
+    ("telegram", r"(?<![0-9])[0-9]{8,10}:AA", _URLSAFE + "{33}" + _RIGHT),
+    ("discord", r"[MNO][A-Za-z0-9_-]{23,25}\.", _URLSAFE + r"{6}\." + _URLSAFE + "{27,38}"),
+    ("webhook", r"hooks\.slack\.com/(?:services|workflows)/", r"[A-Za-z0-9/]{20,}+"),
+    ("webhook", r"discord(?:app)?\.com/api/webhooks/", r"[0-9]{8,}+/" + _URLSAFE + "{20,}+"),
+    ("webhook", r"/open-apis/bot/v2/hook/", r"[0-9a-f-]{20,}+"),
+    ("jwt", "eyJ", _URLSAFE + r"{8,}+\.eyJ" + _URLSAFE + r"{4,}+\.[A-Za-z0-9_.-]*+"),
+)
+
+
+class _Rule(NamedTuple):
+    """``hints``: without one of them in the text (lower case) the pattern can't match."""
+
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    replace: Callable[[re.Match[str]], str]
+
+
+def _vendor(kind: str, starts: str, rest: str) -> _Rule:
+    mask = f"[REDACTED:{kind}]"
+    anywhere = starts.startswith(("hooks", "discord", "/"))
+    left = "" if anywhere else _LEFT
+    hints = tuple(_literal(start) for start in starts.split("|")) if "(" not in starts else ("",)
+    pattern = re.compile(f"{left}(?P<start>{starts}){rest}")
+    if anywhere:
+        return _Rule(hints, pattern, lambda match: match["start"] + mask)
+    return _Rule(hints, pattern, lambda match: mask)
+
+
+def _literal(start: str) -> str:
+    return "" if "[" in start else start.replace("\\", "").lower()
+
+
+def _authorization(match: re.Match[str]) -> str:
+    value = match["value"]
+    if PLACEHOLDER.fullmatch(value) or not (match["header"] or unlike_prose(value)):
+        return match[0]
+    return f"{match[0][: -len(value)]}[REDACTED:bearer]"
+
+
+def _after_flag(match: re.Match[str]) -> str:
+    value = match["value"]
+    return match[0] if PLACEHOLDER.fullmatch(value) else f"{match['flag']}[REDACTED:password]"
+
+
+def _password_in_url(match: re.Match[str]) -> str:
+    if re.fullmatch(r"[<{$%*].*", match["value"]):
+        return match[0]
+    return f"{match['head']}[REDACTED:password]@"
+
+
+_BREAK = r"(?:[\s|>]|\\[nr]|[0-9]{1,6}[\t:|])"
+_PEM = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+    rf"(?:{_BREAK}*+(?:[A-Z][A-Za-z-]{{3,20}}: [^\n\\]{{1,100}}|[A-Za-z0-9+/=]{{16,}}+))++"
+    rf"(?:{_BREAK}*+[A-Za-z0-9+/=]{{1,15}}+)?+(?:{_BREAK}*+-----END [A-Z0-9 ]{{1,40}}-----)?+"
+)
+_RULES = (
+    _Rule(("private key",), _PEM, lambda match: "[REDACTED:private-key]"),
+    *(_vendor(*row) for row in _VENDORS),
+    _Rule(
+        ("://",),
+        re.compile(r"(?P<head>://[^\s:/@\"'<>]{0,100}:)(?P<value>[^\s/@\"'<>]{1,200}+)@"),
+        _password_in_url,
+    ),
+    _Rule(
+        ("bearer", "authorization"),
+        re.compile(
+            r"(?:\b(?P<header>(?:proxy-)?authorization)[\"']?[ \t]{0,4}+[:=][ \t]{0,4}+[\"']?"
+            r"(?:(?:bearer|basic|token|apikey|bot)[ ])?+|\bbearer[ ])"
+            r"(?P<value>[A-Za-z0-9._~+/=-]{12,}+)",
+            re.I,
+        ),
+        _authorization,
+    ),
+    _Rule(
+        ("--pass", "--token", "--api-key", "--secret"),
+        re.compile(
+            r"(?P<flag>--(?:password|passwd|token|api-key|secret)[ ]{1,4}+)"
+            r"(?P<value>[^\s\"'-][^\s]{3,300}+)"
+        ),
+        _after_flag,
+    ),
+    _Rule(
+        ("cookie:",),
+        re.compile(r"(?P<head>\bcookie:[ ][^\s=;]{1,60}=)[^\s]{8,}+[^\r\n\"']*+", re.I),
+        lambda match: f"{match['head']}[REDACTED:cookie]",
+    ),
+)
+_exact: tuple[str, ...] = ()
+_SHORTEST_EXACT = 8
+
+
+def add_secret(value: str) -> None:
+    """Mask this exact text from now on, in this process, also where it is escaped or quoted.
+
+    Values under eight characters and placeholders ("not-needed") would eat innocent words, and
+    stay as they are.
+    """
+    global _exact
+    if len(value) < _SHORTEST_EXACT or PLACEHOLDER.fullmatch(value):
+        return
+    forms = {value, json.dumps(value)[1:-1], quote(value, safe="")}
+    _exact = tuple(sorted({*_exact, *forms}, key=lambda form: (-len(form), form)))
+
+
+def redact(text: str) -> str:
+    """The text with every secret in it replaced by ``[REDACTED:kind]``."""
+    for secret in _exact:
+        text = text.replace(secret, "[REDACTED:secret]")
+    lowered = text.replace("İ", "I").lower()  # the one letter that grows by it
+    for rule in _RULES:
+        if any(hint in lowered for hint in rule.hints):
+            text = rule.pattern.sub(rule.replace, text)
+    return mask_named(text, text.replace("İ", "I").lower())
+
+
+def redact_json(value: Any) -> Any:
+    """A JSON value with its strings redacted; what a key names as a secret is masked whole."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {redact(str(key)): _under(str(key), item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [redact_json(item) for item in value]
+    return value
+
+
+def _under(key: str, value: Any) -> Any:
+    kind = secret_kind(key)
+    if not isinstance(value, str) or kind is None or not value:
+        return redact_json(value)
+    if PLACEHOLDER.fullmatch(value) or kind == "token" and not random_looking(value):
+        return redact(value)
+    return f"[REDACTED:{kind}]"
