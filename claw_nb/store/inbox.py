@@ -1,0 +1,107 @@
+"""The hot end of the log: rows in SQLite until they are sealed, on the disk when SQLite refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from claw_nb.core.clock import Clock, NewId
+from claw_nb.core.errors import StoreError
+from claw_nb.core.records import LogRow
+from claw_nb.store import projections
+from claw_nb.store import rows as form
+from claw_nb.store.blobs import Blobs
+from claw_nb.store.disk import sync_folder, write_synced
+from claw_nb.store.home import Home
+from claw_nb.store.state import State
+from claw_nb.store.trouble import explain_disk
+
+_INSERT = (
+    f"INSERT INTO inbox ({', '.join(form.KEPT)}) VALUES ({', '.join(':' + n for n in form.KEPT)})"
+)
+_PASSING = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+"""Refusals that pass: the rows wait in a file meanwhile."""
+
+_REMEMBERED = 24 * 3600 * 1_000_000
+"""How long an import is remembered, so that a slow second importer sees that it was done."""
+
+Packed = Mapping[str, Any]
+
+
+class Inbox:
+    """Where every process appends."""
+
+    def __init__(
+        self, home: Home, state: State, blobs: Blobs, *, clock: Clock, new_id: NewId
+    ) -> None:
+        self._folder = home.spill
+        self._state = state
+        self._blobs = blobs
+        self._clock = clock
+        self._new_id = new_id
+        self._host = platform.node().split(".")[0] or "local"
+
+    def append(self, rows: Sequence[LogRow], *, tx: sqlite3.Connection | None = None) -> int | None:
+        """Insert the rows and return the ``seq`` of the last one, None when they were spilled."""
+        writer = f"{self._host}:{os.getpid()}"
+        packed = [form.pack(row, writer=writer, save=self._blobs.save) for row in rows]
+        if tx is not None:
+            return self._insert(tx, packed)
+        try:
+            with self._state.tx() as own:
+                return self._insert(own, packed)
+        except StoreError as refused:
+            if getattr(refused, "code", 0) & 0xFF not in _PASSING:
+                raise
+            self._spill(packed, refused)
+            return None
+
+    def _spill(self, packed: Sequence[Packed], refused: StoreError) -> None:
+        name = f"{self._host}-{os.getpid()}-{self._new_id()}.jsonl"
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in packed)
+        fresh = self._folder / f".{name}"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write_synced(fresh, lines.encode())
+            fresh.rename(self._folder / name)
+            sync_folder(self._folder)
+        except OSError:
+            # What stopped SQLite stops us too; its words say more.
+            fresh.unlink(missing_ok=True)
+            raise refused from None
+
+    def import_spilled(self) -> int:
+        """Take in what was spilled, each file exactly once; returns the number of rows."""
+        try:
+            files = sorted(self._folder.glob("[!.]*.jsonl"))
+        except FileNotFoundError:
+            return 0
+        return sum(self._import(file) for file in files)
+
+    def _import(self, file: Path) -> int:
+        with explain_disk(file):
+            try:
+                packed = [json.loads(line) for line in file.read_text().splitlines()]
+            except FileNotFoundError:
+                return 0
+            with self._state.tx(survives="power") as tx:
+                tx.execute("DELETE FROM spilled WHERE imported < ?", (self._clock() - _REMEMBERED,))
+                first = tx.execute(
+                    "INSERT OR IGNORE INTO spilled VALUES (?, ?)", (file.name, self._clock())
+                ).rowcount
+                if first:
+                    self._insert(tx, packed)
+            file.unlink(missing_ok=True)
+        return len(packed) if first else 0
+
+    def _insert(self, tx: sqlite3.Connection, packed: Sequence[Packed]) -> int | None:
+        seq = None
+        for row in packed:
+            seq = tx.execute(_INSERT, row).lastrowid
+            projections.apply(tx, row, self._blobs.load)
+        return seq

@@ -1,0 +1,128 @@
+"""One SQL query over what is kept and the user's frames, and its result."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import duckdb
+import pyarrow as pa
+
+from claw_nb.core.errors import ClawError, Denied, InvalidInput
+from claw_nb.store import catalog
+from claw_nb.store.catalog import Snapshots
+from claw_nb.store.duck import open_duckdb
+from claw_nb.store.home import Home
+from claw_nb.store.views import VIEWS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Trust = Literal["user", "agent"]
+"""Whose SQL it is: a user's may do anything, an agent's may only look at what is in the views."""
+
+
+class Result:
+    """Rows in memory, in the order of the query."""
+
+    def __init__(self, table: pa.Table, types: tuple[str, ...]) -> None:
+        self.table = table
+        self.types = types
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.table.column_names)
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def rows(self, limit: int | None = None) -> list[tuple[Any, ...]]:
+        """The rows, or the first ``limit`` of them, as Python values."""
+        head = self.table if limit is None else self.table.slice(0, limit)
+        columns = [column.to_pylist() for column in head.columns]
+        return list(zip(*columns, strict=True)) if columns else []
+
+    def df(self) -> pd.DataFrame:
+        """The rows as a pandas data frame (pandas must be installed)."""
+        frame: pd.DataFrame = self.table.to_pandas()
+        return frame
+
+    @property
+    def relation(self) -> duckdb.DuckDBPyRelation:
+        """The rows as a DuckDB relation, to query further."""
+        return open_duckdb().from_arrow(self.table)
+
+
+async def query(
+    sql: str, *, snapshots: Snapshots, home: Home, frames: Mapping[str, object], trust: Trust
+) -> Result:
+    """Run the query in a thread; cancelling it interrupts DuckDB.
+
+    Raises InvalidInput when the SQL is wrong and Denied when an agent's SQL is more than a look.
+    """
+    words = set(re.findall(r"\w+", sql.lower()))
+    used = {name: frame for name, frame in frames.items() if name.lower() in words}
+    if trust == "agent":
+        _check_is_a_look(sql)
+    for attempt in ("first", "last"):
+        duck = await asyncio.to_thread(
+            catalog.connection,
+            snapshots,
+            home,
+            frames=used,
+            access="none" if trust == "agent" else "files",
+            words=words,
+        )
+        running = asyncio.ensure_future(asyncio.to_thread(_run, duck, sql))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            duck.interrupt()
+            await asyncio.wait([running])
+            raise
+        except duckdb.Error as error:
+            # The manifest was read, and then its files were merged and swept: read it again.
+            if attempt == "first" and isinstance(error, duckdb.IOException):
+                continue
+            raise _explained(error, words, used) from error
+        finally:
+            duck.close()
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _run(duck: duckdb.DuckDBPyConnection, sql: str) -> Result:
+    # The stubs leave out that a statement without rows gives None.
+    relation: duckdb.DuckDBPyRelation | None = duck.sql(sql)
+    if relation is None:
+        return Result(pa.table({}), ())
+    return Result(relation.to_arrow_table(), tuple(str(kind) for kind in relation.types))
+
+
+def _check_is_a_look(sql: str) -> None:
+    try:
+        with_types = duckdb.extract_statements(sql)
+    except duckdb.Error as error:
+        raise _explained(error, set(), {}) from error
+    if [statement.type for statement in with_types] != [duckdb.StatementType.SELECT]:
+        raise Denied(
+            "Only one SELECT (or DESCRIBE, SHOW, SUMMARIZE) at a time is allowed here.",
+            hint="Ask for rows; to change something use the tool that is made for it.",
+        )
+
+
+def _explained(error: duckdb.Error, words: set[str], frames: Mapping[str, object]) -> ClawError:
+    message = str(error).strip()
+    if isinstance(error, duckdb.PermissionException):
+        return Denied(message, hint="This SQL may read the views below and no files: "
+                      f"{', '.join(VIEWS)}.")  # fmt: skip
+    hint = "Check the SQL; it is DuckDB's dialect."
+    if isinstance(error, duckdb.CatalogException):
+        known = [*VIEWS, *frames]
+        hint = f"You can query: {', '.join(known)}; and any data frame by its variable's name."
+    elif isinstance(error, duckdb.BinderException):
+        named = [name for name in VIEWS if name in words]
+        hint = "\n".join(f"{name} has: {', '.join(VIEWS[name].columns)}." for name in named) or hint
+    return InvalidInput(message, hint=hint)

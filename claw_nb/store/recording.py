@@ -1,0 +1,158 @@
+"""The saving stage: a stream of events becomes log rows, and is passed on unchanged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from claw_nb.core.clock import Clock, NewId
+from claw_nb.core.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    Event,
+    MessageAdded,
+    ReminderAdded,
+    RetryScheduled,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    TextAdded,
+    ThinkingAdded,
+    ToolFinished,
+    ToolProgressed,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from claw_nb.core.messages import Message, ToolResult
+from claw_nb.core.records import LogRow, Session
+from claw_nb.core.redact import redact, redact_json
+from claw_nb.core.wire import to_json
+
+FOR_WATCHING = (TextAdded, ThinkingAdded, ToolProgressed, TurnStarted)
+"""Events that are not kept: what they say is whole in a later one."""
+
+
+@dataclass(kw_only=True)
+class Recording:
+    """One run as it is written down."""
+
+    session: Session
+    agent: str
+    task_id: str | None
+    clock: Clock
+    new_id: NewId
+    run_id: str | None = field(default=None, init=False)
+    provider: str | None = field(default=None, init=False)
+    model: str | None = field(default=None, init=False)
+
+    def row(self, event: Event) -> LogRow | None:
+        """The log row of an event, free of secrets; None when it is for watching only."""
+        if isinstance(event, FOR_WATCHING):
+            return None
+        if isinstance(event, RunStarted):
+            self.run_id, self.provider, self.model = event.run_id, event.provider, event.model
+        hot = self._hot(event)
+        text = hot.pop("text", None)
+        message = event.message if isinstance(event, MessageAdded) else None
+        return LogRow(
+            id=self.new_id(),
+            ts=self.clock(),
+            kind=kind_of(event),
+            session_id=self.session.id,
+            run_id=self.run_id,
+            task_id=self.task_id,
+            agent=self.agent,
+            text=None if text is None else redact(text),
+            data=redact_json(hot.pop("data", None) or to_json(message or event)),
+            **hot,
+        )
+
+    def _hot(self, event: Event) -> dict[str, Any]:
+        """The event's columns: what is asked for often stands in one of its own."""
+        match event:
+            case RunStarted():
+                return {"text": event.prompt, "name": event.provider, "model": event.model}
+            case MessageAdded(message=message):
+                origin = message.origin
+                return {
+                    "role": message.role,
+                    "text": _words(message),
+                    "model": origin.model if origin else None,
+                }
+            case TurnFinished(usage=usage):
+                return self._end(event) | {
+                    "status": event.stop,
+                    "data": {
+                        "turn": event.turn,
+                        "cache_read": usage.cache_read,
+                        "cache_write": usage.cache_write,
+                    },
+                }
+            case ToolStarted(call=call):
+                return {"name": call.name}
+            case ToolFinished(call=call, result=result):
+                return {
+                    "name": call.name,
+                    "status": result.error or "ok",
+                    "ms": event.ms,
+                    "text": result.text,
+                    # The result is in the transcript; here it is only to be read.
+                    "data": {"call_id": call.id, "arguments": dict(call.arguments)},
+                }
+            case ApprovalRequested(request=request):
+                return {"name": request.call.name, "text": request.reason}
+            case ApprovalResolved(request=request):
+                return {
+                    "name": request.call.name,
+                    "status": event.decision,
+                    "text": event.why or None,
+                }
+            case ReminderAdded():
+                return {"status": event.reason, "text": event.text}
+            case RetryScheduled():
+                return {"status": event.kind, "text": event.error, "model": self.model}
+            case RunFinished():
+                return self._end(event) | {"status": event.stop}
+            case RunFailed():
+                return self._end(event) | {"status": event.kind, "text": event.error}
+            case _:
+                return {}
+
+    def _end(self, event: TurnFinished | RunFinished | RunFailed) -> dict[str, Any]:
+        return {
+            "name": self.provider,
+            "model": self.model,
+            "tokens_in": event.usage.input,
+            "tokens_out": event.usage.output,
+            "cost": event.usage.cost,
+            "ms": event.ms,
+        }
+
+
+def kind_of(event: Event) -> str:
+    """``RunStarted`` is ``run.started``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", ".", type(event).__name__).lower()
+
+
+def _words(message: Message) -> str:
+    results = [part.text for part in message.parts if isinstance(part, ToolResult)]
+    return "\n".join(part for part in (message.text, *results) if part)
+
+
+async def record(
+    events: AsyncIterator[Event], recording: Recording, *, save: Callable[[LogRow], None]
+) -> AsyncIterator[Event]:
+    """Save each event that matters before anybody sees it, and pass every one on."""
+    try:
+        async for event in events:
+            row = recording.row(event)
+            if row is not None:
+                save(row)
+            yield event
+    finally:
+        # Closing this stage closes the one before it, at once and not when memory is freed.
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()

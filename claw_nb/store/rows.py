@@ -1,0 +1,120 @@
+"""A log row as SQLite, Parquet and JSON keep it: clean text, small, the same columns everywhere."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from claw_nb.core.records import LogRow
+
+VERSION = 1
+"""Of a row's form; kept with each row, for segments are never rewritten."""
+
+COLUMNS: Mapping[str, str] = {
+    "seq": "BIGINT",
+    "id": "VARCHAR",
+    "ts": "TIMESTAMP",
+    "writer": "VARCHAR",
+    "session_id": "VARCHAR",
+    "run_id": "VARCHAR",
+    "parent_id": "VARCHAR",
+    "task_id": "VARCHAR",
+    "agent": "VARCHAR",
+    "kind": "VARCHAR",
+    "role": "VARCHAR",
+    "name": "VARCHAR",
+    "status": "VARCHAR",
+    "model": "VARCHAR",
+    "tokens_in": "BIGINT",
+    "tokens_out": "BIGINT",
+    "cost": "DOUBLE",
+    "ms": "DOUBLE",
+    "blob": "VARCHAR",
+    "v": "INTEGER",
+    "text": "VARCHAR",
+    "data": "JSON",
+}
+"""The columns of the log in order, with their DuckDB types. ``ts`` is UTC."""
+
+
+def clean(text: str) -> str:
+    """Text that every reader accepts: surrogate pairs joined, lone ones and NUL replaced.
+
+    DuckDB drops a whole JSON line for a lone surrogate, and SQLite's C readers stop at NUL.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text.replace("\0", "\ufffd") if "\0" in text else text
+
+
+def clean_json(value: Any) -> Any:
+    """A JSON value with clean strings; what JSON can't say (NaN, an object) becomes null or text."""
+    match value:
+        case str():
+            return clean(value)
+        case None | bool() | int():
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case Mapping():
+            return {clean(str(key)): clean_json(item) for key, item in value.items()}
+        case list() | tuple():
+            return [clean_json(item) for item in value]
+        case _:
+            return clean(str(value))
+
+
+def dumps(value: Mapping[str, Any]) -> str:
+    """Compact JSON text of a clean value."""
+    if not value:
+        return "{}"
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text.encode()
+    except (TypeError, ValueError):
+        text = "\\u0000"
+    if "\\u0000" not in text:
+        return text
+    cleaned = clean_json(value)
+    return json.dumps(cleaned, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+LIMIT = 64_000
+"""Characters of ``text`` and ``data`` together above which they move to a blob."""
+
+PREVIEW = 2_000
+"""Characters of a moved text that stay in the row."""
+
+KEPT = tuple(name for name in COLUMNS if name != "seq")
+"""The columns that a writer fills; SQLite gives the ``seq``."""
+
+
+def pack(row: LogRow, *, writer: str, save: Callable[[str], str]) -> dict[str, Any]:
+    """The row's columns; ``save`` keeps a big payload and returns its digest."""
+    text = None if row.text is None else clean(row.text)
+    data, blob = dumps(row.data), None
+    if len(text or "") + len(data) > LIMIT:
+        blob = save(dumps({"text": text, "data": row.data}))
+        text, data = text and text[:PREVIEW], "{}"
+    hot = {name: getattr(row, name) for name in _HOT}
+    return {
+        **{name: clean(value) if isinstance(value, str) else value for name, value in hot.items()},
+        "writer": writer,
+        "blob": blob,
+        "v": VERSION,
+        "text": text,
+        "data": data,
+    }
+
+
+_HOT = tuple(name for name in KEPT if name not in {"writer", "blob", "v", "text", "data"})
+
+
+def payload(data: str, blob: str | None, load: Callable[[str], str]) -> dict[str, Any]:
+    """The ``data`` of a packed row, from its blob when it was moved there."""
+    whole: dict[str, Any] = json.loads(load(blob))["data"] if blob else json.loads(data)
+    return whole

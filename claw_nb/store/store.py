@@ -1,0 +1,178 @@
+"""The store of one data home, put together."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from claw_nb.core.clock import Clock, NewId, new_id, now
+from claw_nb.core.events import Event
+from claw_nb.core.locks import FileLock
+from claw_nb.core.records import LogRow, Session
+from claw_nb.store.blobs import Blobs
+from claw_nb.store.history import Entry, History
+from claw_nb.store.home import Home, journal_for
+from claw_nb.store.inbox import Inbox
+from claw_nb.store.jsonl import Journal
+from claw_nb.store.recording import Recording, record
+from claw_nb.store.sessions import Sessions
+from claw_nb.store.state import State, Survives
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from claw_nb.store.catalog import Snapshots
+    from claw_nb.store.compaction import Compaction
+    from claw_nb.store.query import Result, Trust
+
+
+class Store:
+    """Everything that is kept. Open one per process and home; threads may share it."""
+
+    def __init__(self, home: Home, state: State, *, clock: Clock, new_id: NewId) -> None:
+        self.home = home.root
+        self.data = home.data
+        self.paths = home
+        self._state = state
+        self.clock = clock
+        self.new_id = new_id
+        self.blobs = Blobs(home.blobs, new_id=new_id)
+        self._inbox = Inbox(home, state, self.blobs, clock=clock, new_id=new_id)
+        self._history = History(home, state, self.blobs, sealed=_rows_of)
+        self._journal = Journal(home)
+        self.sessions = Sessions(
+            state, self._inbox, self._history, self._journal, clock=clock, new_id=new_id
+        )
+
+    @classmethod
+    def open(
+        cls, home: Path, *, clock: Clock = now, new_id: NewId = new_id, create: bool = True
+    ) -> Store:
+        """Open the home, making or migrating it when needed.
+
+        Raises StoreError when the disk refuses, NewerSchema when a newer release wrote it, and
+        NotFound when there is nothing and ``create`` is off.
+        """
+        paths = Home(root=home.expanduser().absolute())
+        if create:
+            paths.prepare()
+        else:
+            paths.require()
+        state = State(paths.state, journal=journal_for(paths.data))
+        lock = FileLock(paths.locks / "migrate.lock")
+        paths.check_lake(state.prepare(lock, clock=clock, new_id=new_id))
+        return cls(paths, state, clock=clock, new_id=new_id)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._state.close()
+
+    # -- state and log -------------------------------------------------------------------------
+
+    def tx(self, *, survives: Survives = "kill") -> AbstractContextManager[sqlite3.Connection]:
+        """A write transaction on state.db: all of the block or nothing. Do nothing slow inside."""
+        return self._state.tx(survives=survives)
+
+    def read(self) -> AbstractContextManager[sqlite3.Connection]:
+        """A consistent view of state.db for this thread."""
+        return self._state.read()
+
+    def append(self, rows: Sequence[LogRow], *, tx: sqlite3.Connection | None = None) -> None:
+        """Log rows, durable on return. With ``tx`` they join that transaction.
+
+        Without it, rows that SQLite refuses are spilled to a file and imported later.
+        """
+        self._inbox.append(rows, tx=tx)
+
+    def record(
+        self,
+        events: AsyncIterator[Event],
+        *,
+        session: Session,
+        agent: str,
+        task_id: str | None = None,
+    ) -> AsyncIterator[Event]:
+        """Pass a run's events on, each of them saved before it is seen."""
+        recording = Recording(
+            session=session, agent=agent, task_id=task_id, clock=self.clock, new_id=self.new_id
+        )
+        return record(events, recording, save=lambda row: self._save(session, row))
+
+    def _save(self, session: Session, row: LogRow) -> None:
+        seq = self._inbox.append([row])
+        if row.kind == "message.added":
+            if seq is None:
+                self._history.forget(session.id)
+            else:
+                self._history.learn(session.id, Entry.of(row, seq))
+        self._journal.note(session, row)
+        if row.kind in ("run.started", "run.finished", "run.failed"):
+            self.sessions.write_index()
+
+    # -- the lake ------------------------------------------------------------------------------
+
+    def compact(
+        self, *, force: bool = False, crash: Callable[[str], None] = lambda point: None
+    ) -> Compaction | None:
+        """Move the log from the inbox into Parquet when it is due or forced.
+
+        None when it was not due or another process is at it. ``crash`` is called with the name
+        of each point at which a death would leave something half done (for tests).
+        """
+        from claw_nb.store.compaction import Compactor
+
+        compactor = Compactor(
+            self.paths,
+            self._state,
+            self._inbox,
+            clock=self.clock,
+            new_id=self.new_id,
+            crash=crash,
+        )
+        return compactor.run(force=force)
+
+    @cached_property
+    def _snapshots(self) -> Snapshots:
+        from claw_nb.store.catalog import Snapshots
+
+        return Snapshots(self._state)
+
+    def connect(
+        self, *, frames: Mapping[str, object] | None = None, external_access: bool = True
+    ) -> duckdb.DuckDBPyConnection:
+        """An in-memory DuckDB connection with every view made fresh; the caller closes it.
+
+        ``frames`` are visible by their names. Without ``external_access`` it can read no file and
+        write nothing, and its settings are locked.
+        """
+        from claw_nb.store import catalog
+
+        self._inbox.import_spilled()
+        access: catalog.Access = "files" if external_access else "none"
+        return catalog.connection(self._snapshots, self.paths, frames=frames or {}, access=access)
+
+    async def query(
+        self, sql: str, *, frames: Mapping[str, object] | None = None, trust: Trust = "user"
+    ) -> Result:
+        """The result of one SQL query over the views and ``frames``; cancelling it interrupts it.
+
+        ``trust="agent"`` allows only to look. Raises InvalidInput for wrong SQL.
+        """
+        from claw_nb.store import query
+
+        self._inbox.import_spilled()
+        return await query.query(
+            sql, snapshots=self._snapshots, home=self.paths, frames=frames or {}, trust=trust
+        )
+
+
+def _rows_of(
+    files: Sequence[Path], session_id: str, columns: Sequence[str]
+) -> list[tuple[Any, ...]]:
+    from claw_nb.store.segments import rows_of
+
+    return rows_of(files, session_id, columns)
