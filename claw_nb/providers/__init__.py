@@ -1,0 +1,1 @@
+"""The models: one module per wire protocol, made by the catalogue."""
