@@ -13,8 +13,8 @@ SecretKind = Literal["password", "key", "token"]
 
 _WORD = re.compile(r"pass(?:word|wd|phrase|code)|pwd|key|secret|token|credentials?|signature")
 _KEY = re.compile(
-    r"(?:(?:api|access|account|secret|private|signing|encryption|service|master|auth)[_-]?key"
-    r"|(?:client|app)[_-]?secret)\Z"
+    r"(?:(?:api|access|account|secret|private|signing|encryption|service|master|auth)[ _-]?key"
+    r"|(?:client|app)[ _-]?secret)\Z"
 )
 _SPELLED = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 _LONGEST_NAME = 60
@@ -26,17 +26,19 @@ _VALUE = re.compile(
     r"|(?P<bare>[^\s\"'`,;&<>(){}\[\]\\|]{4,300}+)(?P<call>[(\[{])?)"
 )
 PLACEHOLDER = re.compile(
-    r"[<\[{$%*.…_x-].*|.*\$\{.*|claw://.*|your\b.*|my[_-].*|example.*|placeholder|change[_-]?me|none"
-    r"|null|true|false|str(?:ing)?|text|bytes|password|secret|token|hidden|redacted|required"
+    r"<.*>?|\[.*\]?|\{.*|\$[A-Za-z_{(].*|.*\$\{.*|%\(?\w*\)?[sdr]|%\w+%|[*•]+|.*(?:\.{2,}|…).*|[_-]+|x{3,}.*"
+    r"|claw://.*|(?:your|my|the|some|insert|enter)[_ -].*|example[\w-]*|placeholder|change[_-]?me"
+    r"|none|null|true|false|str(?:ing)?|text|bytes|password|secret|token|hidden|redacted|required"
     r"|optional|undefined|empty|not[_-]needed|[a-z]+(?:_[a-z0-9]+)*_(?:key|token|password|secret)",
     re.IGNORECASE | re.DOTALL,
 )
+"""What stands where a secret would: ``<key>``, ``${KEY}``, ``your-api-key``, a type, a name."""
 _TERM = re.compile(
     r"(?:sha|md|base|utf|hs|rs|es|ps|aes|ed|x|ipv|http|oauth|blake|argon|pbkdf|bcrypt|scrypt|python)"
     r"[-_]?[0-9]+[a-z]*|[0-9]+(?:[-.:/][0-9]+)*[a-z]{0,12}",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\.?")
+_CODE = re.compile(r"(?=[^_.]*[_.])[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\.?")
 
 
 class _Found(NamedTuple):
@@ -91,19 +93,19 @@ def _is_secret(found: _Found) -> bool:
     if PLACEHOLDER.fullmatch(value) or found.call or _inside_a_word(found.name):
         return False
     if found.gap.startswith(("is", "was")):
-        return found.name.lower() != "key" and unlike_prose(value)
+        return (found.name.lower() != "key" or found.kind == "key") and unlike_prose(value)
     if found.kind == "token":
         return random_looking(value, strict=found.name.lower().endswith(("key", "signature")))
     if found.quoted:
-        return " " not in value or found.kind == "password" and unlike_prose(value.split()[0])
+        return " " not in value or (found.kind == "password" and unlike_prose(value.split()[0]))
     if found.flag or (found.name.isupper() and found.gap == "="):
         return not _TERM.fullmatch(value)
-    return unlike_prose(value) and ("_" not in value or not _CODE.fullmatch(value))
+    return unlike_prose(value) and not _CODE.fullmatch(value)
 
 
 def _inside_a_word(name: str) -> bool:
     """``monkey`` isn't a key; ``userKey``, ``user_key`` and ``apikey`` are."""
-    return bool(re.search(r"(?i:monkey|donkey|turkey|hockey|keystoken)\Z", name))
+    return bool(re.search(r"(?i:monkey|donkey|turkey|hockey|jockey|whiskey)\Z", name))
 
 
 def unlike_prose(value: str) -> bool:

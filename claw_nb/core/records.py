@@ -63,7 +63,8 @@ class Task:
     ``target`` is ``{"notebook": path, "parameters": {...}}`` or ``{"prompt": text}``.
     ``schedule_value``: a five-field cron expression, seconds as text, or an RFC 3339 moment.
     Times are UTC microseconds. ``grant`` names the tools that need no approval in its runs.
-    ``rev`` counts changes (compare and swap).
+    ``anchor`` is where the grid of an interval begins. ``rev`` counts the changes of what was
+    asked for (compare and swap); a run moves ``next_run``, ``last_run`` and so on without one.
     """
 
     id: str
@@ -81,6 +82,7 @@ class Task:
     channel_ids: tuple[str, ...] = ()
     status: TaskStatus = "active"
     failures: int = 0
+    anchor: int = 0
     next_run: int | None = None
     last_run: int | None = None
     last_result: str | None = None
@@ -110,7 +112,11 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """A remembered text with where it came from. Times are UTC microseconds."""
+    """A remembered text with where it came from. Times are UTC microseconds.
+
+    ``source`` is what it came by (user, agent, an import), ``speaker`` who said it. A turn of a
+    transcript has its ``position`` in the session; a note about it has none.
+    """
 
     id: str
     text: str
@@ -118,6 +124,7 @@ class Memory:
     tags: tuple[str, ...] = ()
     agent: str = "main"
     source: str = "user"
+    speaker: str = ""
     session_id: str | None = None
     position: int | None = None
     created: int = 0

@@ -22,7 +22,8 @@ from claw_nb.core.named_secrets import (
     unlike_prose,
 )
 
-_LEFT = r"(?<![A-Za-z0-9+/=_-])"
+#: A key begins a word, or follows an escape: ``\\n`` in JSON, ``%3D`` in a URL.
+_LEFT = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
 _RIGHT = r"(?![A-Za-z0-9_-])"
 _URLSAFE = r"[A-Za-z0-9_-]"
 
@@ -35,7 +36,7 @@ _VENDORS = (
     ("github", "ghp_|gho_|ghu_|ghs_|ghr_", r"[A-Za-z0-9]{36,}+"),
     ("github", "github_pat_", r"[A-Za-z0-9_]{22,}+"),
     ("gitlab", "glpat-|glptt-|glrt-|gldt-|glcbt-|glft-|glsoat-", _URLSAFE + "{20,}+"),
-    ("slack", "xoxb-|xoxa-|xoxp-|xoxr-|xoxs-|xoxe-|xoxc-|xoxd-|xapp-", r"[A-Za-z0-9%.-]{10,}+"),
+    ("slack", "xoxb-|xoxa-|xoxp-|xoxr-|xoxs-|xoxe-|xoxc-|xoxd-|xapp-", r"[A-Za-z0-9%-]{10,}+"),
     ("google", "AIza", _URLSAFE + "{35}" + _RIGHT),
     ("google", r"ya29\.", _URLSAFE + "{20,}+"),
     ("google", "GOCSPX-", _URLSAFE + "{20,}+"),
@@ -59,7 +60,7 @@ _VENDORS = (
     ("webhook", r"hooks\.slack\.com/(?:services|workflows)/", r"[A-Za-z0-9/]{20,}+"),
     ("webhook", r"discord(?:app)?\.com/api/webhooks/", r"[0-9]{8,}+/" + _URLSAFE + "{20,}+"),
     ("webhook", r"/open-apis/bot/v2/hook/", r"[0-9a-f-]{20,}+"),
-    ("jwt", "eyJ", _URLSAFE + r"{8,}+\.eyJ" + _URLSAFE + r"{4,}+\.[A-Za-z0-9_.-]*+"),
+    ("jwt", "eyJ", _URLSAFE + r"{8,}+\.eyJ" + _URLSAFE + r"{4,}+\.[A-Za-z0-9_-]*+"),
 )
 
 
@@ -72,23 +73,20 @@ class _Rule(NamedTuple):
 
 
 def _vendor(kind: str, starts: str, rest: str) -> _Rule:
+    anywhere = starts.startswith(("hooks", "discord", "/", "(?<!"))
+    pattern = re.compile(f"{'' if anywhere else _LEFT}(?P<start>{starts}){rest}")
+    literals = starts.replace("\\", "").lower().split("|")
+    hints = ("",) if re.search(r"[\[(]", starts) else tuple(literals)
     mask = f"[REDACTED:{kind}]"
-    anywhere = starts.startswith(("hooks", "discord", "/"))
-    left = "" if anywhere else _LEFT
-    hints = tuple(_literal(start) for start in starts.split("|")) if "(" not in starts else ("",)
-    pattern = re.compile(f"{left}(?P<start>{starts}){rest}")
-    if anywhere:
+    if kind == "webhook":
         return _Rule(hints, pattern, lambda match: match["start"] + mask)
     return _Rule(hints, pattern, lambda match: mask)
 
 
-def _literal(start: str) -> str:
-    return "" if "[" in start else start.replace("\\", "").lower()
-
-
 def _authorization(match: re.Match[str]) -> str:
     value = match["value"]
-    if PLACEHOLDER.fullmatch(value) or not (match["header"] or unlike_prose(value)):
+    plain = value.isalpha() and (value.islower() or value.istitle())
+    if PLACEHOLDER.fullmatch(value) or plain or not (match["header"] or unlike_prose(value)):
         return match[0]
     return f"{match[0][: -len(value)]}[REDACTED:bearer]"
 
@@ -108,7 +106,7 @@ _BREAK = r"(?:[\s|>]|\\[nr]|[0-9]{1,6}[\t:|])"
 _PEM = re.compile(
     r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
     rf"(?:{_BREAK}*+(?:[A-Z][A-Za-z-]{{3,20}}: [^\n\\]{{1,100}}|[A-Za-z0-9+/=]{{16,}}+))++"
-    rf"(?:{_BREAK}*+[A-Za-z0-9+/=]{{1,15}}+)?+(?:{_BREAK}*+-----END [A-Z0-9 ]{{1,40}}-----)?+"
+    rf"(?:{_BREAK}*+(?:[A-Za-z0-9+/=]{{1,15}}+{_BREAK}*+)?-----END [A-Z0-9 ]{{1,40}}-----)?+"
 )
 _RULES = (
     _Rule(("private key",), _PEM, lambda match: "[REDACTED:private-key]"),
@@ -124,7 +122,7 @@ _RULES = (
             r"(?:\b(?P<header>(?:proxy-)?authorization)[\"']?[ \t]{0,4}+[:=][ \t]{0,4}+[\"']?"
             r"(?:(?:bearer|basic|token|apikey|bot)[ ])?+|\bbearer[ ])"
             r"(?P<value>[A-Za-z0-9._~+/=-]{12,}+)",
-            re.I,
+            re.IGNORECASE,
         ),
         _authorization,
     ),
@@ -138,30 +136,28 @@ _RULES = (
     ),
     _Rule(
         ("cookie:",),
-        re.compile(r"(?P<head>\bcookie:[ ][^\s=;]{1,60}=)[^\s]{8,}+[^\r\n\"']*+", re.I),
+        re.compile(r"(?P<head>\bcookie:[ ][^\s=;]{1,60}=)[^\s]{8,}+[^\r\n\"']*+", re.IGNORECASE),
         lambda match: f"{match['head']}[REDACTED:cookie]",
     ),
 )
-_exact: tuple[str, ...] = ()
+_exact: set[str] = set()
 _SHORTEST_EXACT = 8
+_KEYS_THAT_OPEN_NOTHING = frozenset({"not-needed", "no-key-required", "lm-studio", "placeholder"})
 
 
 def add_secret(value: str) -> None:
     """Mask this exact text from now on, in this process, also where it is escaped or quoted.
 
-    Values under eight characters and placeholders ("not-needed") would eat innocent words, and
-    stay as they are.
+    Values under eight characters, and the words that local model servers take for a key, would
+    eat innocent text: they stay as they are.
     """
-    global _exact
-    if len(value) < _SHORTEST_EXACT or PLACEHOLDER.fullmatch(value):
-        return
-    forms = {value, json.dumps(value)[1:-1], quote(value, safe="")}
-    _exact = tuple(sorted({*_exact, *forms}, key=lambda form: (-len(form), form)))
+    if len(value) >= _SHORTEST_EXACT and value not in _KEYS_THAT_OPEN_NOTHING:
+        _exact.update((value, json.dumps(value)[1:-1], quote(value, safe="")))
 
 
 def redact(text: str) -> str:
     """The text with every secret in it replaced by ``[REDACTED:kind]``."""
-    for secret in _exact:
+    for secret in sorted(_exact, key=len, reverse=True):
         text = text.replace(secret, "[REDACTED:secret]")
     lowered = text.replace("İ", "I").lower()  # the one letter that grows by it
     for rule in _RULES:
@@ -185,6 +181,6 @@ def _under(key: str, value: Any) -> Any:
     kind = secret_kind(key)
     if not isinstance(value, str) or kind is None or not value:
         return redact_json(value)
-    if PLACEHOLDER.fullmatch(value) or kind == "token" and not random_looking(value):
+    if PLACEHOLDER.fullmatch(value) or (kind == "token" and not random_looking(value)):
         return redact(value)
     return f"[REDACTED:{kind}]"
