@@ -1,0 +1,23 @@
+"""The commands that the command line and the notebook share; each gives back an Output."""
+
+from __future__ import annotations
+
+import click
+
+from claw_nb.commands.memory import memory
+from claw_nb.commands.sessions import sessions
+from claw_nb.commands.settings import config
+from claw_nb.commands.sql import sql
+from claw_nb.commands.store import store
+from claw_nb.commands.tasks import task
+
+SHARED: tuple[click.Command, ...] = (sql, sessions, task, memory, config, store)
+
+
+@click.group(name="%claw", no_args_is_help=False)
+def group() -> None:
+    """Ask the agent, and look after what it does and keeps."""
+
+
+for _command in SHARED:
+    group.add_command(_command)
