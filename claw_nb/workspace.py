@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from claw_nb import config
@@ -18,7 +19,7 @@ from claw_nb.core.clock import new_id
 from claw_nb.core.events import Event
 from claw_nb.core.messages import user
 from claw_nb.core.protocols import Approve, Kernel, MemoryHit, Provider
-from claw_nb.core.records import Session, Task
+from claw_nb.core.records import LogRow, Session, Task
 from claw_nb.core.tables import markdown
 from claw_nb.core.tools import Tool
 from claw_nb.memory.memories import Memories
@@ -105,8 +106,8 @@ class Workspace:
             script=Path(settings.script) if settings.script else None,
         )
 
-    def tools(self) -> tuple[Tool, ...]:
-        """Everything that an agent here can do."""
+    def tools(self, *, session_id: str | None = None) -> tuple[Tool, ...]:
+        """Everything that an agent here can do; what it remembers is told to be of the session."""
         boundary = Boundary(self.root, forbidden=(self.home,))
         kernel = self.kernel
         live = (*variable_tools(kernel), *python_tools(kernel)) if kernel else ()
@@ -115,13 +116,13 @@ class Workspace:
             *file_tools(boundary),
             *shell_tools(boundary),
             *sql_tools(self._query),
-            *memory_tools(self._remember, self._recall),
+            *memory_tools(partial(self._remember, session_id), self._recall),
             *schedule_tools(self._schedule, self._list_tasks),
         )
 
-    def agent(self, settings: Settings) -> Agent:
+    def agent(self, settings: Settings, *, session_id: str | None = None) -> Agent:
         """The agent that answers here."""
-        tools = self.tools()
+        tools = self.tools(session_id=session_id)
         return Agent(
             name=settings.agent,
             provider=self.provider(settings),
@@ -164,9 +165,11 @@ class Workspace:
         yes is denied unless ``grant`` names its tool. Inside a scheduled run the task's own grant
         counts as well.
         """
-        agent = self.agent(self._chosen(provider, model))
+        chosen = self._chosen(provider, model)
+        self.provider(chosen)  # what is missing is told before a session is made
         task_id, granted = self._task_grant()
         head = self._session(key, session=session, new=new, title=prompt)
+        agent = self.agent(chosen, session_id=head.id)
         events = agent.run(
             self.store.sessions.messages(head.id),
             user(prompt),
@@ -180,6 +183,8 @@ class Workspace:
         async with aclosing(kept):
             async for event in kept:
                 yield event
+        if "memories" in self.__dict__:
+            self.memories.embed_soon()
 
     def _chosen(self, provider: str | None, model: str | None) -> Settings:
         """The settings for one question; another provider brings its own model and address."""
@@ -213,9 +218,16 @@ class Workspace:
         table = markdown(result.columns, result.rows(limit))
         return table if len(result) <= limit else f"{table}\n\n{limit} of {len(result)} rows."
 
-    async def _remember(self, text: str, category: str, tags: Sequence[str]) -> str:
+    async def _remember(
+        self, session_id: str | None, text: str, category: str, tags: Sequence[str]
+    ) -> str:
         memory = await asyncio.to_thread(
-            self.memories.add, text, category=category, tags=tuple(tags), source="agent"
+            self.memories.add,
+            text,
+            category=category,
+            tags=tuple(tags),
+            source="agent",
+            session_id=session_id,
         )
         return memory.id
 
@@ -251,6 +263,16 @@ class Workspace:
             self.tasks.list, agent_id=self.settings.agent, limit=100
         )
         return rows
+
+    def rebuild_memories(self) -> int:
+        """Make the memories what the log says; returns how many changed."""
+        statement = "SELECT id, epoch_us(ts) AS ts, kind, data FROM events WHERE kind LIKE 'memory.%'"
+        found = asyncio.run(self.store.query(statement)).rows()
+        rows = [
+            LogRow(id=id_, ts=ts, kind=kind, data=json.loads(data))
+            for id_, ts, kind, data in found
+        ]
+        return self.memories.rebuild(rows)
 
     def close(self) -> None:
         """Let go of files and connections; opening again is fine."""

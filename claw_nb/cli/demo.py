@@ -140,7 +140,7 @@ def server(home: Path) -> Iterator[Call]:
     command = [
         sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root",
         "--ip=127.0.0.1", "--port=0", f"--ServerApp.root_dir={home}",
-        '--ServerApp.jpserver_extensions={"claw_nb_server": true}',
+        "--ServerApp.jpserver_extensions=claw_nb_server=True",
     ]  # fmt: skip
     with log.open("wb") as sink:
         process = subprocess.Popen(command, env=env, stdout=sink, stderr=subprocess.STDOUT)

@@ -1,4 +1,4 @@
-"""``claw lab``: JupyterLab with claw_nb switched on."""
+"""``claw lab``: JupyterLab from the environment that claw_nb is installed in."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from claw_nb.core.errors import NotFound
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def lab(arguments: tuple[str, ...]) -> None:
-    """Start JupyterLab with claw_nb's server extension; ARGUMENTS go to jupyter lab."""
+    """Start JupyterLab; ARGUMENTS go to jupyter lab.
+
+    The server extension was switched on when claw_nb was installed; JupyterLab started any other
+    way has it too.
+    """
     if importlib.util.find_spec("jupyterlab") is None:
         raise NotFound("JupyterLab is not installed", hint="pip install 'claw-nb[lab]'")
-    enabled = '--ServerApp.jpserver_extensions={"claw_nb_server": true}'
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", enabled, *arguments])
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *arguments])

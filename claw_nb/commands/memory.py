@@ -12,9 +12,11 @@ from claw_nb.commands.words import clipped, iso, moment
 CATEGORIES = ("fact", "preference", "pattern", "decision", "context")
 
 
-@click.group()
-def memory() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def memory(ctx: click.Context) -> Listing | None:
     """What the agent remembers: add, search, list, remove."""
+    return None if ctx.invoked_subcommand else ctx.invoke(list_)
 
 
 @memory.command()
@@ -116,3 +118,12 @@ def remove(ctx: click.Context, memory_id: str) -> Note:
     gone = memories.get(memory_id)
     memories.remove(gone.id)
     return Note(text=f"Forgot {gone.id[:13]}: {clipped(gone.text)}", facts={"id": gone.id})
+
+
+@memory.command()
+@json_option
+@click.pass_context
+def rebuild(ctx: click.Context) -> Note:
+    """Make the memories anew from the log, for example when their files are broken."""
+    changed = workspace(ctx).rebuild_memories()
+    return Note(text=f"Mended: {changed}.", facts={"changed": changed})

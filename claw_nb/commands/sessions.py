@@ -12,9 +12,11 @@ from claw_nb.core.messages import Text, ToolCall, ToolResult
 from claw_nb.core.records import Session
 
 
-@click.group()
-def sessions() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def sessions(ctx: click.Context) -> Listing | None:
     """Conversations: list, show, remove."""
+    return None if ctx.invoked_subcommand else ctx.invoke(list_)
 
 
 def _record(session: Session) -> dict[str, object]:
@@ -37,7 +39,7 @@ def list_(ctx: click.Context, limit: int, offset: int) -> Listing:
     """List sessions, the latest first."""
     rows, total = workspace(ctx).store.sessions.list(limit=limit, offset=offset)
     return Listing(
-        title=f"{total} sessions",
+        title=f"{total} session{'' if total == 1 else 's'}",
         columns=("id", "title", "messages", "updated", "where"),
         rows=[
             (s.id[:13], clipped(s.title, 50), s.messages, moment(s.updated), clipped(s.key, 40))

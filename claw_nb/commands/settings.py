@@ -15,9 +15,11 @@ from claw_nb.commands.output import Listing, Note
 from claw_nb.core.errors import ConfigError, StoreError
 
 
-@click.group()
-def config() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def config(ctx: click.Context) -> Listing | None:
     """Settings: list, get, set."""
+    return None if ctx.invoked_subcommand else ctx.invoke(list_)
 
 
 def _shown(name: str, value: object) -> object:
