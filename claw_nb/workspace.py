@@ -49,6 +49,7 @@ class Workspace:
     root: Path
     kernel: Kernel | None = None
     env: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    _providers: dict[tuple[str | None, ...], Provider] = field(default_factory=dict)
     _allowed: dict[str, set[str]] = field(default_factory=dict)
 
     @classmethod
@@ -97,14 +98,27 @@ class Workspace:
         return Tasks(self.store)
 
     def provider(self, settings: Settings) -> Provider:
-        """The configured model service; raises ProviderError when something is missing."""
-        return catalog.make(
+        """The configured model service; raises ProviderError when something is missing.
+
+        One is kept for each setting of it: a provider learns what its service refuses.
+        """
+        wanted = (
             settings.provider,
-            model=settings.model,
-            base_url=settings.base_url,
-            api_key=settings.api_key,
-            script=Path(settings.script) if settings.script else None,
+            settings.base_url,
+            settings.api_key,
+            settings.script,
+            settings.tools,
         )
+        if wanted not in self._providers:
+            self._providers[wanted] = catalog.make(
+                settings.provider,
+                base_url=settings.base_url,
+                api_key=settings.api_key,
+                script=Path(settings.script) if settings.script else None,
+                tools="prompted" if settings.tools == "prompted" else "native",
+                env=self.env,
+            )
+        return self._providers[wanted]
 
     def tools(self, *, session_id: str | None = None) -> tuple[Tool, ...]:
         """Everything that an agent here can do; what it remembers is told to be of the session."""
@@ -190,9 +204,7 @@ class Workspace:
         """The settings for one question; another provider brings its own model and address."""
         settings = self.settings
         if provider is not None and provider != settings.provider:
-            settings = replace(
-                settings, provider=provider, model=None, base_url=None, api_key=None
-            )
+            settings = replace(settings, provider=provider, model=None, base_url=None, api_key=None)
         return settings if model is None else replace(settings, model=model)
 
     def _session(self, key: str, *, session: str | None, new: bool, title: str) -> Session:
@@ -266,11 +278,12 @@ class Workspace:
 
     def rebuild_memories(self) -> int:
         """Make the memories what the log says; returns how many changed."""
-        statement = "SELECT id, epoch_us(ts) AS ts, kind, data FROM events WHERE kind LIKE 'memory.%'"
+        statement = (
+            "SELECT id, epoch_us(ts) AS ts, kind, data FROM events WHERE kind LIKE 'memory.%'"
+        )
         found = asyncio.run(self.store.query(statement)).rows()
         rows = [
-            LogRow(id=id_, ts=ts, kind=kind, data=json.loads(data))
-            for id_, ts, kind, data in found
+            LogRow(id=id_, ts=ts, kind=kind, data=json.loads(data)) for id_, ts, kind, data in found
         ]
         return self.memories.rebuild(rows)
 

@@ -136,24 +136,20 @@ class Loop:
             self._partial.clear()
             begun = time.perf_counter()
             try:
-                async for piece in self.agent.provider.stream(request):
-                    match piece:
-                        case TextPiece(text=text):
-                            shown = True
-                            self._partial.append(text)
-                            yield TextAdded(text=text)
-                        case ThinkingPiece(text=text):
-                            shown = True
-                            yield ThinkingAdded(text=text)
-                        case Reply() as reply:
-                            self._reply = reply
-                            self._partial.clear()
-                            self.usage += reply.usage
-                            took = (time.perf_counter() - begun) * 1000
-                            yield TurnFinished(
-                                turn=self.turns, stop=reply.stop, usage=reply.usage, ms=took
-                            )
-                            return
+                async with aclosing(self.agent.provider.stream(request)) as pieces:
+                    async for piece in pieces:
+                        match piece:
+                            case TextPiece(text=text):
+                                shown = True
+                                self._partial.append(text)
+                                yield TextAdded(text=text)
+                            case ThinkingPiece(text=text):
+                                shown = True
+                                yield ThinkingAdded(text=text)
+                            case Reply() as reply:
+                                took = (time.perf_counter() - begun) * 1000
+                                yield self._answered(reply, took)
+                                return
                 raise ProviderError("the stream ended without an answer", kind="cut")
             except ProviderError as error:
                 if shown:
@@ -166,6 +162,12 @@ class Loop:
                     attempt=attempt, wait=wait, kind=error.kind, error=error.message
                 )
             await (self.sleep or asyncio.sleep)(wait)
+
+    def _answered(self, reply: Reply, took: float) -> TurnFinished:
+        self._reply = reply
+        self._partial.clear()
+        self.usage += reply.usage
+        return TurnFinished(turn=self.turns, stop=reply.stop, usage=reply.usage, ms=took)
 
     def _request(self) -> ModelRequest:
         agent = self.agent

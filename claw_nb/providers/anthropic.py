@@ -20,7 +20,7 @@ from claw_nb.providers.anthropic_wire import (
     raw_of,
     refused,
 )
-from claw_nb.providers.failures import Service, service_words
+from claw_nb.providers.failures import MALFORMED, Endpoint, service_words
 from claw_nb.providers.pricing import PRICES, Price, priced
 
 _URL = "https://api.anthropic.com"
@@ -68,13 +68,14 @@ class AnthropicProvider:
     async def _ask(
         self, request: ModelRequest, able: frozenset[str]
     ) -> AsyncGenerator[ModelEvent, None]:
-        service = Service(
+        service = Endpoint(
             label="Anthropic" if self._base_url is None else f"the service at {self._base_url}",
             model=request.model,
             url=self._base_url or _URL,
             variable="ANTHROPIC_API_KEY",
             secret=self._api_key,
         )
+        given = parameters(request, able)
         begun = False
         try:
             # A client belongs to one event loop, so it lives as long as the call. The loop
@@ -83,7 +84,7 @@ class AnthropicProvider:
                 anthropic.AsyncAnthropic(
                     api_key=self._api_key, base_url=self._base_url, max_retries=0
                 ) as client,
-                client.messages.stream(**parameters(request, able)) as stream,
+                client.messages.stream(**given) as stream,
             ):
                 begun = True
                 typed: dict[int, str] = {}
@@ -99,6 +100,7 @@ class AnthropicProvider:
                         case _:
                             pass
                 yield self._reply(stream.current_message_snapshot, typed, request.model, service)
+        # The SDK's own error may quote the key, so no traceback shows it.
         except anthropic.APIStatusError as error:
             raise service.answered(
                 error.status_code,
@@ -106,17 +108,17 @@ class AnthropicProvider:
                 error.response.headers,
                 request_id=error.request_id,
                 fallback=error.message,
-            ) from error
-        except (anthropic.APITimeoutError, httpx2.TimeoutException) as error:
-            raise service.failed("timeout") from error
+            ) from None
+        except (anthropic.APITimeoutError, httpx2.TimeoutException):
+            raise service.failed("timeout") from None
         except (anthropic.APIConnectionError, httpx2.HTTPError) as error:
             cause = str(error.__cause__ or error)
-            raise service.failed("cut" if begun else "connection", cause) from error
-        except (anthropic.AnthropicError, ValueError, AssertionError) as error:
+            raise service.failed("cut" if begun else "connection", cause) from None
+        except (anthropic.AnthropicError, *MALFORMED) as error:
             # Not a stream of this API: events that are no JSON, or that come in a wrong order.
-            raise service.failed("cut" if begun else "server", str(error)) from error
+            raise service.failed("cut" if begun else "server", str(error)) from None
 
-    def _reply(self, snapshot: Any, typed: dict[int, str], model: str, service: Service) -> Reply:
+    def _reply(self, snapshot: Any, typed: dict[int, str], model: str, service: Endpoint) -> Reply:
         if snapshot.stop_reason is None:
             raise service.failed("cut")
         blocks = [_plain(block) for block in snapshot.content]

@@ -86,9 +86,12 @@ _HINTS: Mapping[ProviderErrorKind, str] = {
 
 _LONGEST = 500
 
+#: What the SDKs trip over when a server sends something else than the API says.
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError, AssertionError)
+
 
 @dataclass(frozen=True, kw_only=True)
-class Service:
+class Endpoint:
     """Who was asked for what: the words of an error message. ``secret`` never appears in one."""
 
     label: str
@@ -174,9 +177,9 @@ def _kind(status: int, names: list[str], said: str) -> ProviderErrorKind:
         return named or "auth"
     if status in _BY_STATUS:
         return _BY_STATUS[status]
-    if named is not None:
-        return named
-    return "bad_request" if 400 <= status < 500 else "server"
+    if 400 <= status < 500:
+        return "bad_request" if named in (None, "server") else named
+    return named or "server"
 
 
 def retry_after(headers: Mapping[str, str], *, clock: Clock = now) -> float | None:

@@ -16,7 +16,7 @@ from claw_nb.core.errors import ProviderError
 from claw_nb.core.messages import Message, Origin, Text, ToolCall, Usage
 from claw_nb.core.protocols import ModelEvent, ModelRequest, Reply, TextPiece, ThinkingPiece
 from claw_nb.providers import prompted
-from claw_nb.providers.failures import Service, service_words
+from claw_nb.providers.failures import MALFORMED, Endpoint, service_words
 from claw_nb.providers.openai_wire import EVERYTHING, STOPS, Collected, parameters, refused
 from claw_nb.providers.pricing import PRICES, Price, priced
 
@@ -77,13 +77,14 @@ class OpenAIProvider:
         if self._prompted and request.tools:
             asked, schema = prompted.plain(request), prompted.schema(request.tools)
             reading = prompted.Reading()
+        given = parameters(asked, able, schema)
         service = self._service(request.model)
         begun = False
         try:
             async with openai.AsyncOpenAI(
                 api_key=self._api_key or "not-needed", base_url=self._base_url, max_retries=0
             ) as client:
-                answer = await client.chat.completions.create(**parameters(asked, able, schema))
+                answer = await client.chat.completions.create(**given)
                 async with answer as chunks:
                     begun = True
                     pieces = _pieces(chunks, request.model, self._new_id, reading)
@@ -93,26 +94,27 @@ class OpenAIProvider:
                                 yield self._priced(event, request.model)
                             elif event.text:
                                 yield event
-        except _NoEnd as error:
-            raise service.failed("cut") from error
+        # The SDK's own error may quote the key, so no traceback shows it.
+        except _NoEnd:
+            raise service.failed("cut") from None
         except openai.APIStatusError as error:
-            raise self._answered(service, error) from error
-        except (openai.APITimeoutError, httpx2.TimeoutException) as error:
-            raise service.failed("timeout") from error
+            raise self._answered(service, error) from None
+        except (openai.APITimeoutError, httpx2.TimeoutException):
+            raise service.failed("timeout") from None
         except (openai.APIConnectionError, httpx2.HTTPError) as error:
             cause = str(error.__cause__ or error)
-            raise service.failed("cut" if begun else "connection", cause) from error
+            raise service.failed("cut" if begun else "connection", cause) from None
         except openai.APIError as error:
-            raise service.answered(200, error.body, {}, fallback=error.message) from error
-        except (openai.OpenAIError, ValueError) as error:
-            raise service.failed("cut" if begun else "server", str(error)) from error
+            raise service.answered(200, error.body, {}, fallback=error.message) from None
+        except (openai.OpenAIError, *MALFORMED) as error:
+            raise service.failed("cut" if begun else "server", str(error)) from None
 
     def _priced(self, reply: Reply, model: str) -> Reply:
         usage = priced(self.name, model, reply.usage, prices=self._prices)
         return replace(reply, usage=usage)
 
-    def _service(self, model: str) -> Service:
-        return Service(
+    def _service(self, model: str) -> Endpoint:
+        return Endpoint(
             label="OpenAI" if self._base_url is None else f"the service at {self._base_url}",
             model=model,
             url=self._base_url or _URL,
@@ -120,7 +122,7 @@ class OpenAIProvider:
             secret=self._api_key or "",
         )
 
-    def _answered(self, service: Service, error: openai.APIStatusError) -> ProviderError:
+    def _answered(self, service: Endpoint, error: openai.APIStatusError) -> ProviderError:
         failure = service.answered(
             error.status_code,
             error.body,
@@ -161,7 +163,7 @@ async def _pieces(
         for call in delta.tool_calls or ():
             function = call.function
             collected.called(
-                call.index,
+                getattr(call, "index", None),  # some servers leave it out
                 call.id,
                 function.name if function else None,
                 (function.arguments if function else None) or "",

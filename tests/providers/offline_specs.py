@@ -2,10 +2,19 @@
 
 from claw_nb.core.protocols import ToolSpec
 
-NAMES = (
-    "list_variables inspect_variable run_python read_file write_file bash sql remember recall "
-    "schedule_task list_tasks"
-).split()
+NAMES = [
+    "list_variables",
+    "inspect_variable",
+    "run_python",
+    "read_file",
+    "write_file",
+    "bash",
+    "sql",
+    "remember",
+    "recall",
+    "schedule_task",
+    "list_tasks",
+]
 
 TOOLS = tuple(
     ToolSpec(name=name, description=name, parameters={"type": "object", "properties": {}})

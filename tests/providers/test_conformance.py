@@ -13,8 +13,8 @@ from claw_nb.core.protocols import ModelRequest, Provider, Reply
 from claw_nb.providers.anthropic import AnthropicProvider
 from claw_nb.providers.offline import OfflineProvider
 from claw_nb.providers.openai import OpenAIProvider
-from claw_nb.providers.scripted import ScriptedProvider
 from claw_nb.providers.script import Turn
+from claw_nb.providers.scripted import ScriptedProvider
 from tests.providers.asking import WEATHER, ask, events_of, request, results
 from tests.providers.offline_specs import TOOLS
 
@@ -145,9 +145,7 @@ def test_a_failed_tool_in_the_history_is_no_obstacle(name, aimock):
 @models
 def test_thinking_is_told_apart_from_words(name, aimock):
     subject = SUBJECTS[name]
-    words, thoughts, reply = ask(
-        subject.make(aimock.url, "thinking"), subject.request("thinking")
-    )
+    words, thoughts, reply = ask(subject.make(aimock.url, "thinking"), subject.request("thinking"))
     assert (words, thoughts) == ("42", "Six times seven is what was asked for.")
     assert reply.message.text == "42"
     assert [type(part).__name__ for part in reply.message.parts] == ["Thinking", "Text"]

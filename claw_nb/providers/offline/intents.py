@@ -129,7 +129,8 @@ INTENTS: tuple[Intent, ...] = (
         about="tell what the last run, or the last task, did",
         example="what did you do?",
         pattern=_starts(
-            r"what (?:did|have) you (?:do|done)\b.*|what happened\b.*"
+            r"what (?:did|have|has) (?:you|the (?:last|latest) (?:scheduled )?(?:run|task)) (?:do|done)\b.*"
+            r"|what happened\b.*"
             rf"|(?:{_SHOW})\s+(?:what (?:you|happened)\b.*"
             r"|(?:the |your |my )?(?:last|latest|previous)\s+(?:scheduled\s+|task\s*'?s?\s+)?"
             r"(?:run|answer|task)\b.*)"

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from claw_nb.core.tables import markdown
+
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table."""
-    lines = [_row(columns), _row(["---"] * len(columns)), *(_row(row) for row in rows)]
-    return "\n".join(lines)
-
-
-def _row(cells: Sequence[object]) -> str:
-    return f"| {' | '.join(cell(value) for value in cells)} |"
+    """A Markdown table with short cells."""
+    return markdown([cell(name) for name in columns], [[cell(v) for v in row] for row in rows])
 
 
 def cell(value: object) -> str:
-    """One value in a table: on one line, with no bar that would end it."""
+    """One value on one line, shortened; a list without repetitions; nothing for None."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return f"{value:,.6g}"
+        return f"{value:.6g}" if abs(value) < 1e6 else f"{value:.10g}"
     if isinstance(value, list | tuple):
-        return ", ".join(cell(item) for item in value)
-    text = " ".join(str(value).split()).replace("|", "\\|")
+        return ", ".join(dict.fromkeys(cell(item) for item in value))
+    text = " ".join(str(value).split())
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 

@@ -42,13 +42,7 @@ class Plot:
 
 def program(plot: Plot) -> str:
     """The code; its own names begin with an underscore, so that none of the user's is lost."""
-    lines = [
-        "import matplotlib.pyplot as plt",
-        "",
-        "_figure, _axes = plt.subplots(figsize=(6.4, 4))",
-        *_drawing(plot),
-        "plt.show()",
-    ]
+    lines = ["import matplotlib.pyplot as plt", "", *_drawing(plot), "plt.show()"]
     return "\n".join(lines)
 
 
@@ -56,14 +50,15 @@ def _drawing(plot: Plot) -> list[str]:
     x, y = plot.x, plot.y
     if x is None:
         return _whole_frame(plot)
+    axes = "_figure, _axes = plt.subplots(figsize=(6.4, 4))"
     if y is None:
-        return _one_column(plot, x)
-    return [*_two_columns(plot, x, y), f"_axes.set(xlabel={x.name!r}, ylabel={y.name!r})"]
+        return [axes, *_one_column(plot, x)]
+    return [axes, *_two_columns(plot, x, y), f"_axes.set(xlabel={x.name!r}, ylabel={y.name!r})"]
 
 
 def _whole_frame(plot: Plot) -> list[str]:
     frame = f"{plot.frame}.to_pandas()" if plot.polars else plot.frame
-    return [f"{frame}.hist(ax=_axes)", "_figure.tight_layout()"]
+    return [f"_axes = {frame}.hist(figsize=(8, 5))", "plt.tight_layout()"]
 
 
 def _one_column(plot: Plot, x: Column) -> list[str]:

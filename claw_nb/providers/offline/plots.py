@@ -40,7 +40,8 @@ def _plot(words: str) -> Recipe:
     columns = _columns(json_of(inspected))
     if inspected.error or not columns:
         return trouble(inspected) or f"{code(name)} has no columns that I could plot."
-    polars = "polars" in str(found.get("type", ""))
+    # Only polars calls a type of words String.
+    polars = "polars" in str(found.get("type")) or any(c.dtype == "String" for c in columns)
     chosen = understand(words, name, columns, polars=polars)
     if isinstance(chosen, str):
         return chosen

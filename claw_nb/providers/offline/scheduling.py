@@ -61,14 +61,15 @@ def _schedule(arguments: Mapping[str, Any]) -> Recipe:
     result = yield from call("schedule_task", **arguments)
     if result.error:
         return trouble(result)
-    what = code(arguments.get("notebook") or arguments.get("prompt"))
     task = json_of(result)
-    told = f"I scheduled the task {code(arguments['name'])}, which runs {what}"
+    notebook = arguments.get("notebook")
+    does = f"runs {code(notebook)}" if notebook else f"asks “{arguments['prompt']}”"
+    told = f"I scheduled the task {code(arguments['name'])}, which {does}"
     if not isinstance(task, Mapping):
         return f"{told}.\n\n{result.text}"
     zone = task.get("timezone") or "UTC"
     rhythm = f"{told}: {code(task.get('schedule'))} in the zone {zone}."
-    due = f" It is next due at {task['next_run']}." if task.get("next_run") else ""
+    due = f" It is next due at {_utc(task['next_run'])} UTC." if task.get("next_run") else ""
     return f"{rhythm}{due} `claw task list` shows it; a running server carries it out."
 
 
@@ -94,12 +95,16 @@ def _list_tasks() -> Recipe:
 def _row(task: Mapping[str, Any]) -> list[object]:
     target = task.get("target")
     what = target if isinstance(target, Mapping) else {}
-    due = str(task.get("next_run") or "").partition("+")[0].replace("T", " ")
     return [
         code(task.get("name")),
         what.get("notebook") or what.get("prompt"),
         f"{task.get('schedule')} ({task.get('timezone')})",
         task.get("status"),
-        due,
+        _utc(task.get("next_run")),
         task.get("last_result"),
     ]
+
+
+def _utc(moment: object) -> str:
+    """``2026-12-01T09:00:00+00:00`` as people write it."""
+    return str(moment or "").partition("+")[0].replace("T", " ").removesuffix(":00")

@@ -70,7 +70,7 @@ def cannot(asked: Asked) -> str:
     first += "." if helped else ", and this is none of them."
     rows = "\n".join(
         f"- {intent.about} — {code(intent.example)}"
-        for intent in INTENTS
+        for intent in reversed(INTENTS)
         if set(intent.tools) <= asked.tools
     )
     return f"{first}\n\n{rows}\n\n{_REAL_MODEL}"

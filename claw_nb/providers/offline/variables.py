@@ -166,12 +166,12 @@ def _frame(found: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> st
         ["column", *(head for _, head in facts)],
         [(code(column.get("name")), *(column.get(key) for key, _ in facts)) for column in columns],
     )
-    parts = [f"{name} is a {code(kind)}{size}.", body]
+    parts = [f"{name} is {_a(kind)}{size}.", body]
     shown = len(columns)
     if isinstance(shape, list) and len(shape) == 2 and shown < int(shape[1]):
         parts.append(f"(The first {shown} columns.)")
     parts.append(_missing(columns))
-    parts.append(_first_rows(found.get("rows")))
+    parts.append(_first_rows(found.get("rows"), columns))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -186,22 +186,31 @@ def _missing(columns: Sequence[Mapping[str, Any]]) -> str:
     return f"Values are missing in {listed}{' and others' if len(gaps) > 6 else ''}."
 
 
-def _first_rows(rows: object) -> str:
+def _first_rows(rows: object, columns: Sequence[Mapping[str, Any]]) -> str:
+    """The first rows, which are objects by column name, or lists in the columns' order."""
     if not isinstance(rows, list) or not rows:
         return ""
-    if isinstance(rows[0], Mapping):
-        heads = list(rows[0])
-        body = [[row.get(head) for head in heads] for row in rows[:3] if isinstance(row, Mapping)]
-        return "The first rows:\n\n" + table([cell(head) for head in heads], body)
-    return ""
+    heads = [str(column.get("name")) for column in columns]
+    body = [
+        [row.get(head) for head in heads] if isinstance(row, Mapping) else row[: len(heads)]
+        for row in rows[:3]
+        if isinstance(row, Mapping | list)
+    ]
+    return "The first rows:\n\n" + table(heads, body) if body else ""
 
 
 def _value(found: Mapping[str, Any]) -> str:
     rest = {k: v for k, v in found.items() if k not in ("name", "type", "shape") and v is not None}
-    head = f"{code(found.get('name', 'it'))} is a {code(found.get('type', 'value'))}"
+    head = f"{code(found.get('name', 'it'))} is {_a(found.get('type', 'value'))}"
     shape = found.get("shape")
-    if isinstance(shape, list):
+    if isinstance(shape, list) and shape:
         head += f" of shape {' × '.join(map(str, shape))}"
     if not rest:
         return f"{head}."
+    if len(rest) == 1:
+        return f"{head}: {code(cell(next(iter(rest.values()))))}"
     return f"{head}:\n\n" + "\n".join(f"- {key}: {code(cell(v))}" for key, v in rest.items())
+
+
+def _a(kind: object) -> str:
+    return f"{'an' if str(kind)[:1].lower() in 'aeiou' else 'a'} {code(kind)}"
