@@ -3,6 +3,7 @@
 They stand between `<!-- begin NAME -->` and `<!-- end NAME -->`; a test fails when they are stale.
 """
 
+import inspect
 import re
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -61,7 +62,7 @@ def command_section(name: str, command: click.Command) -> str:
     text = [
         f"{level} `{' '.join([name, *pieces])}`",
         "",
-        (command.help or "").replace("``", "`").strip(),
+        inspect.cleandoc(command.help or "").replace("``", "`"),
     ]
     options = [p for p in command.params if isinstance(p, click.Option) and not p.hidden]
     if options:

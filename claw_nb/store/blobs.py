@@ -29,8 +29,12 @@ class Blobs:
         digest = hashlib.sha256(encoded).hexdigest()
         path = self.path(digest)
         with explain_disk(path):
-            if path.exists():
+            try:
+                # Used again: a sweep spares what is young, for its row is not committed yet.
+                os.utime(path)
                 return digest
+            except FileNotFoundError:
+                pass
             path.parent.mkdir(parents=True, exist_ok=True)
             fresh = path.with_name(f".{self._new_id()}")
             try:

@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from claw_nb.store import segments as lake
-from claw_nb.store.duck import listed, open_duckdb
+from claw_nb.store.duck import open_duckdb
 from claw_nb.store.home import Home
-from claw_nb.store.rows import COLUMNS
+from claw_nb.store.purging import condition
+from claw_nb.store.rows import COLUMNS, VERSION
 from claw_nb.store.state import State
 from claw_nb.store.trouble import explain_disk
 from claw_nb.store.views import NO_MEMORIES, STATE_TABLES, VIEWS
@@ -116,7 +117,12 @@ def _log(duck: duckdb.DuckDBPyConnection, snapshot: Snapshot, home: Home, access
     query = "SELECT * FROM raw.inbox"
     files = [home.lake / segment.path for segment in snapshot.segments]
     if files and access == "files":
-        query += f" UNION ALL BY NAME SELECT * FROM {lake.reading(files)}"
+        old = [home.lake / segment.path for segment in snapshot.segments if segment.v != VERSION]
+        new = [file for file in files if file not in old]
+        if new:
+            query += f" UNION ALL BY NAME SELECT * FROM {lake.reading(new, forms='one')}"
+        if old:
+            query += f" UNION ALL BY NAME SELECT * FROM {lake.reading(old)}"
     elif files:
         # Even a SELECT can write where it may read (COPY inside WITH), and the lake must not be
         # written: such a connection gets the rows, and no path to any file.
@@ -124,10 +130,7 @@ def _log(duck: duckdb.DuckDBPyConnection, snapshot: Snapshot, home: Home, access
         duck.register("sealed_log", dataset)
         query += " UNION ALL BY NAME SELECT * REPLACE (data::JSON AS data) FROM sealed_log"
     if snapshot.removed:
-        query = (
-            f"SELECT * FROM ({query}) WHERE session_id IS NULL "
-            f"OR NOT list_contains({listed(snapshot.removed)}, session_id)"
-        )
+        query = f"SELECT * FROM ({query}) WHERE NOT {condition(snapshot.removed)}"
     return query
 
 
@@ -196,7 +199,9 @@ def publish(home: Home, state: State) -> None:
         fresh.unlink(missing_ok=True)
         duck = open_duckdb(fresh)
         try:
+            duck.execute("BEGIN")
             build(duck, snapshot, home, schema="main", memories="absent")
+            duck.execute("COMMIT")
         finally:
             duck.close()
         os.replace(fresh, home.catalog)  # noqa: PTH105

@@ -14,6 +14,7 @@ import duckdb
 from claw_nb.core.clock import Clock, NewId
 from claw_nb.core.errors import StoreError
 from claw_nb.core.locks import FileLock
+from claw_nb.store import purging
 from claw_nb.store import segments as lake
 from claw_nb.store.catalog import publish
 from claw_nb.store.home import Home
@@ -33,8 +34,11 @@ BATCH_ROWS = 50_000
 BATCH_CHARACTERS = 64_000_000
 """What one segment takes at most from the inbox, to bound the memory that sealing needs."""
 
-MERGE_AT = 8
-"""So many segments of one size class become one of the next (eight times the size)."""
+MERGE_AT = 4
+"""So many segments of one size class become one of the next (four times the size)."""
+
+SMALL = 4_096
+"""Up to so many rows all segments are of one class: merging them costs next to nothing."""
 
 LARGEST = 4_000_000
 """Rows above which a segment is never merged again."""
@@ -124,11 +128,12 @@ class Compactor:
         with self._state.read() as read:
             until = read.execute("SELECT coalesce(max(seq), 0) FROM inbox").fetchone()[0]
         sealed = list(iter(lambda: self._seal(until), None))
+        purged = self._purge()
         merged = self._merge()
         deleted = self._sweep()
         publish(self._home, self._state)
         self._crash("published")
-        self._state.checkpoint()
+        self._state.checkpoint("whole" if purged else "passive")
         return Compaction(
             sealed=sum(segment.rows for segment in sealed),
             segments=len(sealed),
@@ -175,13 +180,13 @@ class Compactor:
         classes: dict[int, list[Segment]] = defaultdict(list)
         for segment in segments:
             if segment.rows < LARGEST:
-                classes[int(math.log(max(segment.rows, 1), MERGE_AT))].append(segment)
+                classes[int(math.log(max(segment.rows, SMALL), MERGE_AT))].append(segment)
         due = [group for group in classes.values() if len(group) >= MERGE_AT]
         for group in due:
             self._replace(group)
         return sum(len(group) for group in due)
 
-    def _replace(self, old: Sequence[Segment], *, without: str = "") -> None:
+    def _replace(self, old: Sequence[Segment], *, without: str = "false") -> None:
         name, fresh = self._writer.begin()
         rows = self._writer.write(fresh, self._files(old), without=without)
         self._crash("merge written")
@@ -196,6 +201,30 @@ class Compactor:
 
     def _files(self, segments: Sequence[Segment]) -> list[Path]:
         return [self._home.lake / segment.path for segment in segments]
+
+    # -- removed conversations -----------------------------------------------------------------
+
+    def _purge(self) -> bool:
+        """Take removed conversations out of the files; says whether there were any."""
+        with self._state.read() as read:
+            sessions = purging.removed(read)
+            segments = lake.live(read)
+        for segment in purging.holding(self._home.lake, segments, sessions):
+            self._replace([segment], without=purging.condition(sessions))
+        # A payload just saved may belong to a row that is not committed yet.
+        settled = self._clock() - ORPHAN
+        with self._state.read() as read:
+            old = purging.removed(read, before=settled)
+            files = self._files(lake.live(read))
+            query = "SELECT blob FROM inbox WHERE blob IS NOT NULL"
+            hot = [row[0] for row in read.execute(query)]
+        if old:
+            purging.sweep_blobs(self._inbox.blobs, files, hot, before=settled / SECOND)
+            with self._state.tx(survives="power") as tx:
+                tx.executemany(
+                    "DELETE FROM removed_sessions WHERE id = ?", [(name,) for name in old]
+                )
+        return bool(sessions)
 
     # -- sweeping ------------------------------------------------------------------------------
 

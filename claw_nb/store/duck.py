@@ -21,7 +21,10 @@ def open_duckdb(path: Path | None = None) -> duckdb.DuckDBPyConnection:
     }
     if path:
         config["storage_compatibility_version"] = "v1.2.0"
-    return duckdb.connect(str(path or ":memory:"), config=config)
+    connection = duckdb.connect(str(path or ":memory:"), config=config)
+    # Known only once the built-in Parquet reader is there, after connecting.
+    connection.execute("SET parquet_metadata_cache = true")
+    return connection
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from typing import Protocol
 
 _PATIENCE = 20.0
 """Seconds that a fork waits for running transactions; longer than SQLite waits for a lock."""
+
+_PAUSE = 0.0005
 
 
 class Connections(Protocol):
@@ -25,18 +28,10 @@ class Connections(Protocol):
         ...
 
 
-class _Gate:
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        self.changed = threading.Condition()
-        self.inside: dict[int, int] = {}
-        self.forking = False
-
-
-_gate = _Gate()
 _watched: weakref.WeakSet[Connections] = weakref.WeakSet()
+_inside: dict[int, int] = {}
+"""Threads that use a connection now, and how deep."""
+_forking = threading.Event()
 
 
 def watch(connections: Connections) -> None:
@@ -44,43 +39,53 @@ def watch(connections: Connections) -> None:
     _watched.add(connections)
 
 
+def enter() -> None:
+    """From here to ``leave`` no other thread's fork happens."""
+    me = threading.get_ident()
+    depth = _inside.get(me, 0)
+    # First say so and then look, as a fork first says so and then looks: one of us sees the other.
+    # No lock, for this is on the way of every transaction.
+    _inside[me] = depth + 1
+    while _forking.is_set() and not depth:
+        del _inside[me]
+        time.sleep(_PAUSE)
+        _inside[me] = 1
+
+
+def leave() -> None:
+    """The end of what ``enter`` began."""
+    me = threading.get_ident()
+    if _inside[me] > 1:
+        _inside[me] -= 1
+    else:
+        del _inside[me]
+
+
 @contextmanager
 def no_fork() -> Iterator[None]:
-    """No fork happens while another thread is in here."""
-    gate, me = _gate, threading.get_ident()
-    with gate.changed:
-        if me not in gate.inside:
-            gate.changed.wait_for(lambda: not gate.forking)
-        gate.inside[me] = gate.inside.get(me, 0) + 1
+    """No fork of another thread happens in here."""
+    enter()
     try:
         yield
     finally:
-        with gate.changed:
-            gate.inside[me] = gate.inside.get(me, 1) - 1
-            if not gate.inside[me]:
-                del gate.inside[me]
-                gate.changed.notify_all()
+        leave()
 
 
 def _before() -> None:
-    me = threading.get_ident()
-    with _gate.changed:
-        _gate.forking = True
-        _gate.changed.wait_for(lambda: not set(_gate.inside) - {me}, timeout=_PATIENCE)
+    me, deadline = threading.get_ident(), time.monotonic() + _PATIENCE
+    _forking.set()
+    while _inside.keys() - {me} and time.monotonic() < deadline:
+        time.sleep(_PAUSE)
     for connections in list(_watched):
         connections.close_connections()
 
 
-def _in_parent() -> None:
-    with _gate.changed:
-        _gate.forking = False
-        _gate.changed.notify_all()
-
-
 def _in_child() -> None:
-    # The other threads are gone, whatever they held.
-    _gate.reset()
+    # The other threads are gone, whatever they were at.
+    for thread in _inside.keys() - {threading.get_ident()}:
+        del _inside[thread]
+    _forking.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+    os.register_at_fork(before=_before, after_in_parent=_forking.clear, after_in_child=_in_child)

@@ -6,31 +6,28 @@ import json
 import os
 import platform
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from claw_nb.core.clock import Clock, NewId
 from claw_nb.core.errors import StoreError
 from claw_nb.core.records import LogRow
 from claw_nb.store import projections
-from claw_nb.store import rows as form
 from claw_nb.store.blobs import Blobs
 from claw_nb.store.disk import sync_folder, write_synced
 from claw_nb.store.home import Home
+from claw_nb.store.rows import KEPT, Packed, pack
 from claw_nb.store.state import State
 from claw_nb.store.trouble import explain_disk
 
-_INSERT = (
-    f"INSERT INTO inbox ({', '.join(form.KEPT)}) VALUES ({', '.join(':' + n for n in form.KEPT)})"
-)
+_INSERT = f"INSERT INTO inbox ({', '.join(KEPT)}) VALUES ({', '.join('?' * len(KEPT))})"
+_values = itemgetter(*KEPT)
 _PASSING = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
 """Refusals that pass: the rows wait in a file meanwhile."""
 
 _REMEMBERED = 24 * 3600 * 1_000_000
 """How long an import is remembered, so that a slow second importer sees that it was done."""
-
-Packed = Mapping[str, Any]
 
 
 class Inbox:
@@ -41,7 +38,7 @@ class Inbox:
     ) -> None:
         self._folder = home.spill
         self._state = state
-        self._blobs = blobs
+        self.blobs = blobs
         self._clock = clock
         self._new_id = new_id
         self._host = platform.node().split(".")[0] or "local"
@@ -49,7 +46,7 @@ class Inbox:
     def append(self, rows: Sequence[LogRow], *, tx: sqlite3.Connection | None = None) -> int | None:
         """Insert the rows and return the ``seq`` of the last one, None when they were spilled."""
         writer = f"{self._host}:{os.getpid()}"
-        packed = [form.pack(row, writer=writer, save=self._blobs.save) for row in rows]
+        packed = [pack(row, writer=writer, save=self.blobs.save) for row in rows]
         if tx is not None:
             return self._insert(tx, packed)
         try:
@@ -102,6 +99,6 @@ class Inbox:
     def _insert(self, tx: sqlite3.Connection, packed: Sequence[Packed]) -> int | None:
         seq = None
         for row in packed:
-            seq = tx.execute(_INSERT, row).lastrowid
-            projections.apply(tx, row, self._blobs.load)
+            seq = tx.execute(_INSERT, _values(row)).lastrowid
+            projections.apply(tx, row, self.blobs.load)
         return seq

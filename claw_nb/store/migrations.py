@@ -45,6 +45,7 @@ CREATE TABLE segments (
     hi INTEGER NOT NULL,
     rows INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
+    v INTEGER NOT NULL,
     created INTEGER NOT NULL,
     died INTEGER
 );
@@ -64,8 +65,7 @@ CREATE INDEX sessions_place ON sessions (key, agent, updated);
 CREATE INDEX sessions_recent ON sessions (updated);
 CREATE TABLE removed_sessions (
     id TEXT PRIMARY KEY,
-    removed INTEGER NOT NULL,
-    purged INTEGER
+    removed INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE settings (

@@ -144,7 +144,7 @@ def _words(message: Message) -> str:
 
 async def record(
     events: AsyncIterator[Event], recording: Recording, *, save: Callable[[LogRow], None]
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event, None]:
     """Save each event that matters before anybody sees it, and pass every one on."""
     try:
         async for event in events:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any
 
 from claw_nb.core.records import LogRow
@@ -68,19 +69,21 @@ def clean_json(value: Any) -> Any:
             return clean(str(value))
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
 def dumps(value: Mapping[str, Any]) -> str:
-    """Compact JSON text of a clean value."""
+    """Compact JSON text of a value, made clean."""
     if not value:
         return "{}"
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        text.encode()
+        text = _encode(value)
+        if "\\u0000" not in text:
+            text.encode()
+            return text
     except (TypeError, ValueError):
-        text = "\\u0000"
-    if "\\u0000" not in text:
-        return text
-    cleaned = clean_json(value)
-    return json.dumps(cleaned, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        pass
+    return _encode(clean_json(value))
 
 
 LIMIT = 64_000
@@ -92,26 +95,26 @@ PREVIEW = 2_000
 KEPT = tuple(name for name in COLUMNS if name != "seq")
 """The columns that a writer fills; SQLite gives the ``seq``."""
 
+_HOT = tuple(name for name in KEPT if name not in {"writer", "blob", "v", "text", "data"})
+_hot = attrgetter(*_HOT)
 
-def pack(row: LogRow, *, writer: str, save: Callable[[str], str]) -> dict[str, Any]:
+Packed = dict[str, Any]
+"""A row's columns by name."""
+
+
+def pack(row: LogRow, *, writer: str, save: Callable[[str], str]) -> Packed:
     """The row's columns; ``save`` keeps a big payload and returns its digest."""
     text = None if row.text is None else clean(row.text)
     data, blob = dumps(row.data), None
     if len(text or "") + len(data) > LIMIT:
         blob = save(dumps({"text": text, "data": row.data}))
         text, data = text and text[:PREVIEW], "{}"
-    hot = {name: getattr(row, name) for name in _HOT}
-    return {
-        **{name: clean(value) if isinstance(value, str) else value for name, value in hot.items()},
-        "writer": writer,
-        "blob": blob,
-        "v": VERSION,
-        "text": text,
-        "data": data,
-    }
-
-
-_HOT = tuple(name for name in KEPT if name not in {"writer", "blob", "v", "text", "data"})
+    packed: Packed = dict(zip(_HOT, _hot(row), strict=True))
+    words = "".join([value for value in packed.values() if isinstance(value, str)])
+    if not words.isascii() or "\0" in words:
+        packed = clean_json(packed)
+    packed.update(writer=writer, blob=blob, v=VERSION, text=text, data=data)
+    return packed
 
 
 def payload(data: str, blob: str | None, load: Callable[[str], str]) -> dict[str, Any]:

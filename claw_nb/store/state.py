@@ -15,10 +15,12 @@ from claw_nb.core.clock import Clock, NewId
 from claw_nb.core.errors import StoreError
 from claw_nb.core.locks import FileLock
 from claw_nb.store import forks, migrations
-from claw_nb.store.trouble import explain_sqlite
+from claw_nb.store.trouble import explain_sqlite, explained
 
 Survives = Literal["kill", "power"]
 """What a commit outlives: the death of this process, or the loss of power (4 ms instead of 0.1)."""
+
+_MIN_READER = "SELECT value FROM meta WHERE key = 'min_reader'"
 
 _SYNCHRONOUS: dict[Survives, str] = {"kill": "NORMAL", "power": "FULL"}
 
@@ -51,8 +53,7 @@ class State:
     @contextmanager
     def tx(self, *, survives: Survives = "kill") -> Iterator[sqlite3.Connection]:
         """``BEGIN IMMEDIATE`` … ``COMMIT``, or all of it undone when the block raises."""
-        with forks.no_fork(), explain_sqlite(self.path):
-            opened = self._mine()
+        with self._using() as opened:
             connection = opened.connection
             if connection.in_transaction:
                 raise StoreError(
@@ -65,8 +66,7 @@ class State:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 # A newer release may have migrated the file while this process was running.
-                query = "SELECT value FROM meta WHERE key = 'min_reader'"
-                migrations.check_reader(connection.execute(query).fetchone()[0])
+                migrations.check_reader(connection.execute(_MIN_READER).fetchone()[0])
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
@@ -76,8 +76,8 @@ class State:
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """The thread's connection, to read one consistent state; inside ``tx`` it is the same."""
-        with forks.no_fork(), explain_sqlite(self.path):
-            connection = self._mine().connection
+        with self._using() as opened:
+            connection = opened.connection
             if connection.in_transaction:
                 yield connection
                 return
@@ -88,29 +88,46 @@ class State:
                 # Nothing was written, and a read transaction must not live on: it pins the WAL.
                 _rollback(connection)
 
+    @contextmanager
+    def _using(self) -> Iterator[_Open]:
+        forks.enter()
+        try:
+            yield self._mine()
+        except sqlite3.Error as error:
+            better = explained(error, self.path)
+            if better is error:
+                raise
+            raise better from error
+        finally:
+            forks.leave()
+
     def prepare(self, lock: FileLock, *, clock: Clock, new_id: NewId) -> str:
         """Make the file, or bring it to this version, and return the home's ``data_id``.
 
         Raises NewerSchema when a newer release wrote it.
         """
         if not self.path.exists() or self._version() < migrations.VERSION:
-            # Only SQLite's own lock would do for the tables, but not for the journal mode.
-            with lock, closing(self.connect()) as connection, explain_sqlite(self.path):
-                connection.execute(f"PRAGMA journal_mode = {self.journal}")
-                migrations.migrate(connection, clock=clock, new_id=new_id)
+            with lock, forks.no_fork(), explain_sqlite(self.path), closing(self.connect()) as new:
+                # SQLite's own lock would do for the tables, but not for this:
+                new.execute(f"PRAGMA journal_mode = {self.journal}")
+                migrations.migrate(new, clock=clock, new_id=new_id)
         with self.read() as connection:
             query = "SELECT value FROM meta WHERE key = 'data_id'"
             self.data_id = str(connection.execute(query).fetchone()[0])
         return self.data_id
 
     def _version(self) -> int:
-        with closing(self.connect()) as connection, explain_sqlite(self.path):
+        with forks.no_fork(), explain_sqlite(self.path), closing(self.connect()) as connection:
             return migrations.version_of(connection)
 
-    def checkpoint(self) -> None:
-        """Move what the write-ahead log holds into the file, as far as nobody still reads it."""
-        with closing(self.connect()) as connection, explain_sqlite(self.path):
-            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    def checkpoint(self, how: Literal["passive", "whole"]) -> None:
+        """Move what the write-ahead log holds into the file, as far as nobody still reads it.
+
+        ``whole`` waits for readers and leaves no old page in the log.
+        """
+        mode = {"passive": "PASSIVE", "whole": "TRUNCATE"}[how]
+        with forks.no_fork(), explain_sqlite(self.path), closing(self.connect()) as connection:
+            connection.execute(f"PRAGMA wal_checkpoint({mode})")
 
     def connect(self) -> sqlite3.Connection:
         """A new connection to the file, which the caller closes."""
@@ -118,10 +135,16 @@ class State:
             connection = sqlite3.connect(
                 self.path, timeout=self.wait, isolation_level=None, check_same_thread=False
             )
-            connection.row_factory = sqlite3.Row
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA journal_size_limit = 16777216")
+            try:
+                connection.row_factory = sqlite3.Row
+                connection.execute("PRAGMA synchronous = NORMAL")
+                connection.execute("PRAGMA foreign_keys = ON")
+                # What is deleted is overwritten: a removed conversation must not stay in free pages.
+                connection.execute("PRAGMA secure_delete = ON")
+                connection.execute("PRAGMA journal_size_limit = 16777216")
+            except BaseException:
+                connection.close()
+                raise
             return connection
 
     def close(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -64,7 +64,11 @@ class Store:
             paths.require()
         state = State(paths.state, journal=journal_for(paths.data))
         lock = FileLock(paths.locks / "migrate.lock")
-        paths.check_lake(state.prepare(lock, clock=clock, new_id=new_id))
+        try:
+            paths.check_lake(state.prepare(lock, clock=clock, new_id=new_id))
+        except BaseException:
+            state.close()
+            raise
         return cls(paths, state, clock=clock, new_id=new_id)
 
     def close(self) -> None:
@@ -95,7 +99,7 @@ class Store:
         session: Session,
         agent: str,
         task_id: str | None = None,
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         """Pass a run's events on, each of them saved before it is seen."""
         recording = Recording(
             session=session, agent=agent, task_id=task_id, clock=self.clock, new_id=self.new_id

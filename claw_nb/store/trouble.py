@@ -19,7 +19,7 @@ _SQLITE = {
         "Try again; if it stays, look for a process that hangs with the data home open.",
     ),
     sqlite3.SQLITE_READONLY: ("cannot be written", _READ_ONLY),
-    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", _READ_ONLY),
+    sqlite3.SQLITE_CANTOPEN: ("cannot be opened for writing", _READ_ONLY),
     sqlite3.SQLITE_PERM: ("cannot be written", _READ_ONLY),
     sqlite3.SQLITE_FULL: ("cannot grow: the disk is full", _FULL),
     sqlite3.SQLITE_IOERR: ("cannot be read or written", "Check the disk, its space and its quota."),
@@ -43,19 +43,26 @@ _DISK = {
 }
 
 
+def explained(error: sqlite3.Error, path: Path) -> Exception:
+    """The environment's failure as a StoreError; a mistake in our SQL stays as it is."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    known = _SQLITE.get(code & 0xFF)
+    if known is None:
+        return error
+    what, hint = known
+    return StoreError(f"{path} {what} ({error}).", hint=hint, path=str(path), code=code)
+
+
 @contextmanager
 def explain_sqlite(path: Path) -> Iterator[None]:
-    """Turn the environment's failures into StoreError; mistakes in our SQL pass as they are."""
+    """Raise what ``explained`` makes of an error."""
     try:
         yield
     except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0)
-        known = _SQLITE.get(code & 0xFF)
-        if known is None:
+        better = explained(error, path)
+        if better is error:
             raise
-        raise StoreError(
-            f"{path} {known[0]} ({error}).", hint=known[1], path=str(path), code=code
-        ) from error
+        raise better from error
 
 
 @contextmanager

@@ -19,6 +19,8 @@ class View:
     @property
     def select(self) -> str:
         """The query with exactly the documented columns, in their order."""
+        if self.columns.keys() == COLUMNS.keys():
+            return self.query
         names = ", ".join(f'"{name}"' for name in self.columns)
         return f"SELECT {names} FROM ({self.query})"
 
@@ -61,7 +63,7 @@ VIEWS: Mapping[str, View] = {
     "events": View(
         description="The whole log: everything that any process here has done, one row each.",
         columns=_EVENT_WORDS,
-        query=f"SELECT {', '.join(COLUMNS)} FROM raw.log",
+        query="SELECT * FROM raw.log",
     ),
     "messages": View(
         description="What was said: every message of every conversation.",

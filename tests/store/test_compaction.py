@@ -184,10 +184,19 @@ def test_a_file_of_an_older_release_lacks_a_column(store, fill, rows_of):
     kept = file.with_suffix(".old")
     file.rename(kept)
     duckdb.sql(f"COPY (SELECT * EXCLUDE (cost, ms) FROM read_parquet('{kept}')) TO '{file}'")
-    fill(2, text="new", ms=1.0)
-    assert rows_of(store, "SELECT text, ms FROM events ORDER BY seq") == [
-        ("old", None), ("old", None), ("new", 1.0), ("new", 1.0)
-    ]  # fmt: skip
+    with store.tx() as tx:
+        tx.execute("UPDATE segments SET v = 0")
+    fill(1, text="new", ms=1.0)
+    store.compact(force=True)
+    fill(1, text="newest", ms=2.0)
+    expected = [("old", None), ("old", None), ("new", 1.0), ("newest", 2.0)]
+    sql = "SELECT text, ms FROM events ORDER BY seq"
+    assert rows_of(store, sql) == expected
+    for _ in range(MERGE_AT):
+        store.append([LogRow(id=new_id(), ts=now(), kind="more")])
+        store.compact(force=True)
+    assert len(files(store)) > MERGE_AT
+    assert rows_of(store, sql.replace("ORDER", "WHERE kind = 'note' ORDER")) == expected
 
 
 def test_any_duckdb_opens_the_catalogue(store, fill):

@@ -1,4 +1,4 @@
-"""Where it is put together: the only module that knows every part."""
+"""An agent's place of work, and the way to ask it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 from claw_nb import config
@@ -18,23 +18,15 @@ from claw_nb.config import Settings
 from claw_nb.core.clock import new_id
 from claw_nb.core.events import Event
 from claw_nb.core.messages import user
-from claw_nb.core.protocols import Approve, Kernel, MemoryHit, Provider
-from claw_nb.core.records import LogRow, Session, Task
-from claw_nb.core.tables import markdown
+from claw_nb.core.protocols import Approve, Kernel, Provider
+from claw_nb.core.records import LogRow, Session
 from claw_nb.core.tools import Tool
 from claw_nb.memory.memories import Memories
 from claw_nb.providers import catalog
 from claw_nb.store import Store
 from claw_nb.store.frames import frames
 from claw_nb.tasks import Tasks
-from claw_nb.tools.boundary import Boundary
-from claw_nb.tools.files import file_tools
-from claw_nb.tools.memory import memory_tools
-from claw_nb.tools.python import python_tools
-from claw_nb.tools.schedule import schedule_tools
-from claw_nb.tools.shell import shell_tools
-from claw_nb.tools.sql import sql_tools
-from claw_nb.tools.variables import variable_tools
+from claw_nb.workspace.hands import hands
 
 
 @dataclass(kw_only=True)
@@ -122,17 +114,7 @@ class Workspace:
 
     def tools(self, *, session_id: str | None = None) -> tuple[Tool, ...]:
         """Everything that an agent here can do; what it remembers is told to be of the session."""
-        boundary = Boundary(self.root, forbidden=(self.home,))
-        kernel = self.kernel
-        live = (*variable_tools(kernel), *python_tools(kernel)) if kernel else ()
-        return (
-            *live,
-            *file_tools(boundary),
-            *shell_tools(boundary),
-            *sql_tools(self._query),
-            *memory_tools(partial(self._remember, session_id), self._recall),
-            *schedule_tools(self._schedule, self._list_tasks),
-        )
+        return hands(self, session_id=session_id)
 
     def agent(self, settings: Settings, *, session_id: str | None = None) -> Agent:
         """The agent that answers here."""
@@ -223,58 +205,7 @@ class Workspace:
         task = self.tasks.of_run(run_id)
         return task.id, task.grant
 
-    # -- what the tools call -------------------------------------------------------------------
-
-    async def _query(self, statement: str, limit: int) -> str:
-        result = await self.store.query(statement, frames=self.frames(), trust="agent")
-        table = markdown(result.columns, result.rows(limit))
-        return table if len(result) <= limit else f"{table}\n\n{limit} of {len(result)} rows."
-
-    async def _remember(
-        self, session_id: str | None, text: str, category: str, tags: Sequence[str]
-    ) -> str:
-        memory = await asyncio.to_thread(
-            self.memories.add,
-            text,
-            category=category,
-            tags=tuple(tags),
-            source="agent",
-            session_id=session_id,
-        )
-        return memory.id
-
-    async def _recall(self, query: str, limit: int) -> Sequence[MemoryHit]:
-        return await asyncio.to_thread(self.memories.search, query, limit=limit)
-
-    async def _schedule(
-        self,
-        *,
-        name: str,
-        notebook: str | None,
-        prompt: str | None,
-        cron: str | None,
-        every: str | None,
-        at: str | None,
-        timezone: str | None,
-    ) -> Task:
-        return await asyncio.to_thread(
-            self.tasks.add,
-            name,
-            notebook=self.root / notebook if notebook else None,
-            prompt=prompt,
-            cron=cron,
-            every=every,
-            at=at,
-            timezone=timezone or self.settings.timezone,
-            agent_id=self.settings.agent,
-            folder=self.root,
-        )
-
-    async def _list_tasks(self) -> Sequence[Task]:
-        rows, _total = await asyncio.to_thread(
-            self.tasks.list, agent_id=self.settings.agent, limit=100
-        )
-        return rows
+    # -- upkeep --------------------------------------------------------------------------------
 
     def rebuild_memories(self) -> int:
         """Make the memories what the log says; returns how many changed."""
