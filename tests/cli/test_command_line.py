@@ -171,7 +171,7 @@ def test_a_service_that_is_not_there_is_named_with_the_next_step(
 
 def test_ctrl_c_ends_a_question_with_a_valid_session(home: Path, tmp_path: Path) -> None:
     turns = [
-        {"tool_calls": [{"name": "bash", "arguments": {"command": "sleep 60"}}]},
+        {"calls": [{"name": "bash", "arguments": {"command": "sleep 60"}}]},
         {"text": "never"},
     ]
     env = os.environ | {"CLAW_PROVIDER": "scripted", "CLAW_SCRIPT": script(tmp_path, turns)}
