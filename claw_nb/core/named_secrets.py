@@ -62,6 +62,7 @@ def mask_named(text: str, lowered: str) -> str:
         found = _found(text, lowered, word, match)
         if _is_secret(found):
             start, end = match.span("quoted" if found.quoted else "bare")
+            end -= 0 if found.quoted else len(found.value) - len(found.value.rstrip("."))
             pieces += text[done:start], f"[REDACTED:{found.kind}]"
             done = end
     return "".join((*pieces, text[done:])) if pieces else text
@@ -92,6 +93,8 @@ def _is_secret(found: _Found) -> bool:
     value = found.value
     if PLACEHOLDER.fullmatch(value) or found.call or _inside_a_word(found.name):
         return False
+    if is_folder(found.name, value):
+        return False
     if found.gap.startswith(("is", "was")):
         return (found.name.lower() != "key" or found.kind == "key") and unlike_prose(value)
     if found.kind == "token":
@@ -101,6 +104,11 @@ def _is_secret(found: _Found) -> bool:
     if found.flag or (found.name.isupper() and found.gap == "="):
         return not _TERM.fullmatch(value)
     return unlike_prose(value) and not _CODE.fullmatch(value)
+
+
+def is_folder(name: str, value: str) -> bool:
+    """``PWD=/home/ann`` is where a shell stands."""
+    return name.upper() in ("PWD", "OLDPWD") and bool(re.match(r"[/.~]|[A-Za-z]:\\", value))
 
 
 def _inside_a_word(name: str) -> bool:

@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from claw_nb.core.named_secrets import (
     PLACEHOLDER,
+    is_folder,
     mask_named,
     random_looking,
     secret_kind,
@@ -142,6 +144,8 @@ _RULES = (
 )
 _exact: set[str] = set()
 _SHORTEST_EXACT = 8
+_OFTEN_SEEN = 64
+"""Characters up to which a text is likely to come again."""
 _KEYS_THAT_OPEN_NOTHING = frozenset({"not-needed", "no-key-required", "lm-studio", "placeholder"})
 
 
@@ -153,10 +157,21 @@ def add_secret(value: str) -> None:
     """
     if len(value) >= _SHORTEST_EXACT and value not in _KEYS_THAT_OPEN_NOTHING:
         _exact.update((value, json.dumps(value)[1:-1], quote(value, safe="")))
+        _redacted_again.cache_clear()
 
 
 def redact(text: str) -> str:
     """The text with every secret in it replaced by ``[REDACTED:kind]``."""
+    return _redacted_again(text) if len(text) <= _OFTEN_SEEN else _redacted(text)
+
+
+@lru_cache(maxsize=2048)
+def _redacted_again(text: str) -> str:
+    # Keys, names and ids pass here over and over, several for each event that is logged.
+    return _redacted(text)
+
+
+def _redacted(text: str) -> str:
     for secret in sorted(_exact, key=len, reverse=True):
         text = text.replace(secret, "[REDACTED:secret]")
     lowered = text.replace("İ", "I").lower()  # the one letter that grows by it
@@ -181,6 +196,7 @@ def _under(key: str, value: Any) -> Any:
     kind = secret_kind(key)
     if not isinstance(value, str) or kind is None or not value:
         return redact_json(value)
-    if PLACEHOLDER.fullmatch(value) or (kind == "token" and not random_looking(value)):
+    word = kind == "token" and not random_looking(value)
+    if word or PLACEHOLDER.fullmatch(value) or is_folder(key, value):
         return redact(value)
     return f"[REDACTED:{kind}]"

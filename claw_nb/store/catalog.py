@@ -161,7 +161,7 @@ def connection(
     ``words``, state and memories that are not among these come empty, without being read.
     """
     tables, memories = _needed(words)
-    duck = open_duckdb()
+    duck = open_duckdb(temporary=home.temporary)
     try:
         snapshot = snapshots.take(tables)
         build(duck, snapshot, home, schema="claw", access=access, memories=memories)
@@ -196,7 +196,9 @@ def publish(home: Home, state: State) -> None:
     fresh = home.catalog.with_name(f".{home.catalog.name}")
     snapshot = replace(Snapshots(state).take(), inbox=lake.SCHEMA.empty_table())
     with explain_disk(fresh):
-        fresh.unlink(missing_ok=True)
+        for left in (fresh, fresh.with_name(f"{fresh.name}.wal")):
+            # A killed compactor's; DuckDB would replay its log into the new file.
+            left.unlink(missing_ok=True)
         duck = open_duckdb(fresh)
         try:
             duck.execute("BEGIN")

@@ -9,15 +9,19 @@ from pathlib import Path
 import duckdb
 
 
-def open_duckdb(path: Path | None = None) -> duckdb.DuckDBPyConnection:
+def open_duckdb(
+    path: Path | None = None, *, temporary: Path | None = None
+) -> duckdb.DuckDBPyConnection:
     """A connection that never looks for extensions, nor for variables of its caller.
 
-    A file is written in the form that DuckDB 1.2 and everything newer can open.
+    What does not fit into memory goes to ``temporary``, and nowhere without it. A file is written
+    in the form that DuckDB 1.2 and everything newer can open.
     """
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "python_enable_replacements": "false",
+        "temp_directory": str(temporary or ""),
     }
     if path:
         config["storage_compatibility_version"] = "v1.2.0"
@@ -28,9 +32,9 @@ def open_duckdb(path: Path | None = None) -> duckdb.DuckDBPyConnection:
 
 
 @contextmanager
-def scratch() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection in memory for one job."""
-    connection = open_duckdb()
+def scratch(temporary: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection for one job."""
+    connection = open_duckdb(temporary=temporary)
     try:
         yield connection
     finally:

@@ -88,7 +88,7 @@ class History:
         hot = self._unpack([tuple(row) for row in rows])
         whole = known + tuple(entry for entry in hot if entry.seq > last)
         # The head counts in the transaction that appends, so it tells whether any are missing.
-        if len(whole) != count and paths:
+        if len(whole) != count:
             sealed = self._sealed(session_id, [self._home.lake / row[0] for row in paths])
             whole = sealed + hot
         self._keep(session_id, whole)
@@ -114,7 +114,7 @@ class History:
                 self._known.popitem(last=False)
 
     def _sealed(self, session_id: str, files: Sequence[Path]) -> tuple[Entry, ...]:
-        return self._unpack(self._read_sealed(files, session_id, _COLUMNS))
+        return self._unpack(self._read_sealed(files, session_id, _COLUMNS)) if files else ()
 
     def _unpack(self, rows: Sequence[tuple[Any, ...]]) -> tuple[Entry, ...]:
         entries = []

@@ -57,6 +57,11 @@ class Home:
         return self.data / "spill"
 
     @property
+    def temporary(self) -> Path:
+        """Where DuckDB puts what does not fit into memory."""
+        return self.data / "tmp"
+
+    @property
     def locks(self) -> Path:
         """Lock files."""
         return self.data / "locks"
@@ -73,16 +78,18 @@ class Home:
 
     def prepare(self) -> None:
         """Make the folders."""
-        with explain_disk(self.data):
-            self.data.mkdir(parents=True, exist_ok=True)
+        with explain_disk(self.root):
+            self.root.parent.mkdir(parents=True, exist_ok=True)
             # What is said to an agent is nobody else's business.
-            if self.root.stat().st_mode & 0o077 and not any(self.data.iterdir()):
-                self.root.chmod(0o700)
+            for folder in (self.root, self.data, self.sessions, self.runs):
+                folder.mkdir(mode=0o700, exist_ok=True)
             self.lake.mkdir(exist_ok=True)
 
     def require(self) -> None:
         """Raise NotFound when nothing was ever kept here."""
-        if not self.state.exists():
+        with explain_disk(self.state):
+            found = self.state.exists()
+        if not found:
             raise NotFound(
                 f"There is no data home at {self.root}.",
                 hint="Ask something first (`claw ask`), or point CLAW_HOME to your home.",

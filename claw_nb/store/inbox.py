@@ -23,8 +23,11 @@ from claw_nb.store.trouble import explain_disk
 
 _INSERT = f"INSERT INTO inbox ({', '.join(KEPT)}) VALUES ({', '.join('?' * len(KEPT))})"
 _values = itemgetter(*KEPT)
-_PASSING = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+_PASSING = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
 """Refusals that pass: the rows wait in a file meanwhile."""
+
+_PATIENCE = 3.0
+"""Seconds before rows go to a file instead: appending happens on the way of a running cell."""
 
 _REMEMBERED = 24 * 3600 * 1_000_000
 """How long an import is remembered, so that a slow second importer sees that it was done."""
@@ -50,7 +53,7 @@ class Inbox:
         if tx is not None:
             return self._insert(tx, packed)
         try:
-            with self._state.tx() as own:
+            with self._state.tx(patience=_PATIENCE) as own:
                 return self._insert(own, packed)
         except StoreError as refused:
             if getattr(refused, "code", 0) & 0xFF not in _PASSING:

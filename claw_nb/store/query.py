@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 import pyarrow as pa
 
-from claw_nb.core.errors import ClawError, Denied, InvalidInput
+from claw_nb.core.errors import ClawError, Denied, InvalidInput, StoreError
 from claw_nb.store import catalog
 from claw_nb.store.catalog import Snapshots
 from claw_nb.store.duck import open_duckdb
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Trust = Literal["user", "agent"]
 """Whose SQL it is: a user's may do anything, an agent's may only look at what is in the views."""
+
+
+_DIALECT = "Check the SQL; it is DuckDB's dialect."
 
 
 class Result:
@@ -67,33 +70,49 @@ async def query(
     used = {name: frame for name, frame in frames.items() if name.lower() in words}
     if trust == "agent":
         _check_is_a_look(sql)
-    for attempt in ("first", "last"):
-        duck = await asyncio.to_thread(
-            catalog.connection,
-            snapshots,
-            home,
-            frames=used,
-            access="none" if trust == "agent" else "files",
-            words=words,
-        )
-        running = asyncio.ensure_future(asyncio.to_thread(_run, duck, sql))
+
+    def connect() -> duckdb.DuckDBPyConnection:
+        access: catalog.Access = "none" if trust == "agent" else "files"
+        return catalog.connection(snapshots, home, frames=used, access=access, words=words)
+
+    try:
         try:
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            duck.interrupt()
-            await asyncio.wait([running])
-            raise
-        except duckdb.Error as error:
+            return await _run(connect, sql)
+        except duckdb.IOException as error:
+            if str(home.lake) not in str(error):
+                raise
             # The manifest was read, and then its files were merged and swept: read it again.
-            if attempt == "first" and isinstance(error, duckdb.IOException):
-                continue
-            raise _explained(error, words, used) from error
-        finally:
+            return await _run(connect, sql)
+    except duckdb.Error as error:
+        raise _explained(error, home, words, used) from error
+
+
+async def _run(connect: Callable[[], duckdb.DuckDBPyConnection], sql: str) -> Result:
+    opened: list[duckdb.DuckDBPyConnection] = []
+    wanted = True
+
+    def work() -> Result:
+        opened.append(connect())
+        return _rows(opened[0], sql) if wanted else Result(pa.table({}), ())
+
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        wanted = False
+        while not running.done():
+            # Again and again: an interruption just before the query begins is forgotten.
+            for duck in opened:
+                duck.interrupt()
+            await asyncio.wait([running], timeout=0.05)
+        running.exception()  # seen, so that it is not reported as forgotten
+        raise
+    finally:
+        for duck in opened:
             duck.close()
-    raise AssertionError("the last attempt returns or raises")
 
 
-def _run(duck: duckdb.DuckDBPyConnection, sql: str) -> Result:
+def _rows(duck: duckdb.DuckDBPyConnection, sql: str) -> Result:
     # The stubs leave out that a statement without rows gives None.
     relation: duckdb.DuckDBPyRelation | None = duck.sql(sql)
     if relation is None:
@@ -103,26 +122,33 @@ def _run(duck: duckdb.DuckDBPyConnection, sql: str) -> Result:
 
 def _check_is_a_look(sql: str) -> None:
     try:
-        with_types = duckdb.extract_statements(sql)
-    except duckdb.Error as error:
-        raise _explained(error, set(), {}) from error
-    if [statement.type for statement in with_types] != [duckdb.StatementType.SELECT]:
+        statements = duckdb.extract_statements(sql)
+    except duckdb.ParserException as error:
+        raise InvalidInput(str(error), hint=_DIALECT) from error
+    if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
         raise Denied(
             "Only one SELECT (or DESCRIBE, SHOW, SUMMARIZE) at a time is allowed here.",
             hint="Ask for rows; to change something use the tool that is made for it.",
         )
 
 
-def _explained(error: duckdb.Error, words: set[str], frames: Mapping[str, object]) -> ClawError:
-    message = str(error).strip()
-    if isinstance(error, duckdb.PermissionException):
-        return Denied(message, hint="This SQL may read the views below and no files: "
-                      f"{', '.join(VIEWS)}.")  # fmt: skip
-    hint = "Check the SQL; it is DuckDB's dialect."
-    if isinstance(error, duckdb.CatalogException):
-        known = [*VIEWS, *frames]
-        hint = f"You can query: {', '.join(known)}; and any data frame by its variable's name."
-    elif isinstance(error, duckdb.BinderException):
-        named = [name for name in VIEWS if name in words]
-        hint = "\n".join(f"{name} has: {', '.join(VIEWS[name].columns)}." for name in named) or hint
+def _explained(
+    error: duckdb.Error, home: Home, words: set[str], frames: Mapping[str, object]
+) -> ClawError:
+    message, hint = str(error).strip(), _DIALECT
+    match error:
+        case duckdb.IOException() if str(home.lake) in message:
+            lost = "A file of the log is missing or damaged. Put it back from a backup."
+            return StoreError(message, hint=lost)
+        case duckdb.PermissionException():
+            return Denied(
+                message, hint=f"This SQL may read these views and no files: {', '.join(VIEWS)}."
+            )
+        case duckdb.CatalogException():
+            known = ", ".join([*VIEWS, *frames])
+            hint = f"You can query: {known}; and any data frame by its variable's name."
+        case duckdb.BinderException():
+            named = [name for name in VIEWS if name in words]
+            columns = [f"{name} has: {', '.join(VIEWS[name].columns)}." for name in named]
+            hint = "\n".join(columns) or hint
     return InvalidInput(message, hint=hint)

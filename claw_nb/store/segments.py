@@ -104,7 +104,7 @@ class SegmentWriter:
 
         ``without`` is a condition on rows to leave out.
         """
-        with scratch() as duck, explain_disk(fresh):
+        with scratch(self._home.temporary) as duck, explain_disk(fresh):
             if isinstance(source, pa.Table):
                 duck.register("source", source)
             else:

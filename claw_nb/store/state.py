@@ -31,6 +31,7 @@ class _Open:
     thread: threading.Thread
     file: tuple[int, int]
     survives: Survives = "kill"
+    patience: float
 
 
 class State:
@@ -51,8 +52,13 @@ class State:
         forks.watch(self)
 
     @contextmanager
-    def tx(self, *, survives: Survives = "kill") -> Iterator[sqlite3.Connection]:
-        """``BEGIN IMMEDIATE`` … ``COMMIT``, or all of it undone when the block raises."""
+    def tx(
+        self, *, survives: Survives = "kill", patience: float | None = None
+    ) -> Iterator[sqlite3.Connection]:
+        """``BEGIN IMMEDIATE`` … ``COMMIT``, or all of it undone when the block raises.
+
+        ``patience`` is how many seconds another process's transaction may keep us waiting.
+        """
         with self._using() as opened:
             connection = opened.connection
             if connection.in_transaction:
@@ -63,14 +69,21 @@ class State:
             if opened.survives != survives:
                 connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[survives]}")
                 opened.survives = survives
+            self._wait_up_to(opened, self.wait if patience is None else patience)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 # A newer release may have migrated the file while this process was running.
                 migrations.check_reader(connection.execute(_MIN_READER).fetchone()[0])
                 yield connection
+                if self._pid != os.getpid():
+                    raise StoreError(
+                        "The process was forked inside a transaction, and this is the child.",
+                        hint="Fork before or after; the parent's transaction goes on.",
+                    )
                 connection.execute("COMMIT")
             except BaseException:
-                _rollback(connection)
+                if self._pid == os.getpid():
+                    _rollback(connection)
                 raise
 
     @contextmanager
@@ -81,12 +94,18 @@ class State:
             if connection.in_transaction:
                 yield connection
                 return
+            self._wait_up_to(opened, self.wait)
             connection.execute("BEGIN")
             try:
                 yield connection
             finally:
                 # Nothing was written, and a read transaction must not live on: it pins the WAL.
                 _rollback(connection)
+
+    def _wait_up_to(self, opened: _Open, patience: float) -> None:
+        if opened.patience != patience:
+            opened.connection.execute(f"PRAGMA busy_timeout = {int(patience * 1000)}")
+            opened.patience = patience
 
     @contextmanager
     def _using(self) -> Iterator[_Open]:
@@ -108,7 +127,7 @@ class State:
         """
         if not self.path.exists() or self._version() < migrations.VERSION:
             with lock, forks.no_fork(), explain_sqlite(self.path), closing(self.connect()) as new:
-                # SQLite's own lock would do for the tables, but not for this:
+                # SQLite's own lock would do for the tables, but not for the journal mode.
                 new.execute(f"PRAGMA journal_mode = {self.journal}")
                 migrations.migrate(new, clock=clock, new_id=new_id)
         with self.read() as connection:
@@ -137,6 +156,9 @@ class State:
             )
             try:
                 connection.row_factory = sqlite3.Row
+                if self.journal == "TRUNCATE":
+                    # WAL is a property of the file, this one is of the connection.
+                    connection.execute("PRAGMA journal_mode = TRUNCATE")
                 connection.execute("PRAGMA synchronous = NORMAL")
                 connection.execute("PRAGMA foreign_keys = ON")
                 # What is deleted is overwritten: a removed conversation must not stay in free pages.
@@ -183,7 +205,12 @@ class State:
         file = self._file()
         connection = self.connect()
         self._check_identity(connection)
-        opened = _Open(connection=connection, thread=threading.current_thread(), file=file)
+        opened = _Open(
+            connection=connection,
+            thread=threading.current_thread(),
+            file=file,
+            patience=self.wait,
+        )
         with self._lock:
             self._open[threading.get_ident()] = opened
         return opened

@@ -18,6 +18,10 @@ _SQLITE = {
         "is locked by another process",
         "Try again; if it stays, look for a process that hangs with the data home open.",
     ),
+    sqlite3.SQLITE_PROTOCOL: (
+        "is locked by another process",
+        "Try again; if it stays, look for a process that hangs with the data home open.",
+    ),
     sqlite3.SQLITE_READONLY: ("cannot be written", _READ_ONLY),
     sqlite3.SQLITE_CANTOPEN: ("cannot be opened for writing", _READ_ONLY),
     sqlite3.SQLITE_PERM: ("cannot be written", _READ_ONLY),

@@ -165,6 +165,9 @@ HARMLESS = [
     "df['token'] = df.text.str.split()",
     "claw://github/token",
     "password = claw://db/password",
+    "PWD=/home/ann/work",
+    "OLDPWD=/tmp",
+    '"PWD": "."',
 ]
 
 

@@ -16,6 +16,13 @@ from claw_nb.store import Store, migrations
 from claw_nb.store.home import journal_for
 
 
+def forks(test):
+    """The test forks on purpose, and other tests' libraries are not ready for that."""
+    for warning in (".*multi-threaded.*fork:DeprecationWarning", "lance is not fork-safe"):
+        test = pytest.mark.filterwarnings(f"ignore:{warning}")(test)
+    return test
+
+
 def count(store: Store) -> int:
     with store.read() as read:
         return read.execute("SELECT count(*) FROM inbox").fetchone()[0]
@@ -84,7 +91,7 @@ def test_a_closed_store_says_so(store):
         pass
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@forks
 def test_a_forked_child_writes_through_its_own_connection(store, row):
     store.append([row()])
     inherited = store._state._open
@@ -103,7 +110,7 @@ def test_a_forked_child_writes_through_its_own_connection(store, row):
         assert read.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@forks
 def test_a_fork_waits_for_another_threads_transaction(store, row):
     inside, forked = threading.Event(), threading.Event()
     order = []
@@ -130,7 +137,7 @@ def test_a_fork_waits_for_another_threads_transaction(store, row):
     assert count(store) == 2
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@forks
 def test_a_child_that_outlives_its_parents_store_loses_nothing(store, home, row):
     """The last connection to close deletes the write-ahead log; the child's must count."""
     store.append([row()])
@@ -150,6 +157,23 @@ def test_a_child_that_outlives_its_parents_store_loses_nothing(store, home, row)
     again = Store.open(home)
     assert count(again) == 4
     again.close()
+
+
+@forks
+def test_a_child_forked_inside_a_transaction_cannot_commit_it(store, row):
+    with store.tx() as tx:
+        store.append([row()], tx=tx)
+        child = os.fork()
+        if not child:
+            break_off = 1
+            try:
+                with store.tx():
+                    pass
+            except StoreError:
+                break_off = 0
+            os._exit(break_off)
+        assert os.waitpid(child, 0)[1] == 0
+    assert count(store) == 1
 
 
 def test_two_processes_that_make_a_home_at_once_make_one(home):
@@ -299,6 +323,24 @@ def test_a_network_disk_gets_a_rollback_journal(tmp_path, kind, mode):
     )
     assert journal_for(tmp_path / "data", mounts=mounts) == mode
     assert journal_for(Path("/"), mounts=mounts) == "WAL"
+
+
+@pytest.mark.parametrize("begun", ["on a network disk", "on a local disk"])
+def test_a_home_on_a_network_disk_works(home, monkeypatch, row, begun):
+    if begun == "on a local disk":
+        Store.open(home).close()
+    monkeypatch.setattr("claw_nb.store.store.journal_for", lambda path: "TRUNCATE")
+    store, other = Store.open(home), Store.open(home)
+    store.append([row()])
+    other.append([row()])
+    store.compact(force=True)
+    store.append([row()])
+    with other.read() as read:
+        assert read.execute("PRAGMA journal_mode").fetchone()[0] == "truncate"
+        assert read.execute("SELECT count(*) FROM inbox").fetchone()[0] == 1
+    assert not (home / "data" / "state.db-wal").exists()
+    store.close()
+    other.close()
 
 
 def test_the_journal_mode_is_the_files(store):
