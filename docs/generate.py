@@ -19,6 +19,7 @@ from claw_nb.core import events
 from claw_nb.notebook import guide, question
 from claw_nb.notebook.magics import Claw
 from claw_nb.providers import catalog
+from claw_nb.providers.offline.intents import INTENTS
 from claw_nb.store.views import VIEWS
 from claw_nb_server.app import ClawApp
 from claw_nb_server.handlers import ROUTES
@@ -181,6 +182,14 @@ def providers() -> str:
     )
 
 
+def offline_commands() -> str:
+    """What the offline provider understands."""
+    return table(
+        "| you write | it does |",
+        (f"| `{one_line(intent.example)}` | {one_line(intent.about)} |" for intent in INTENTS),
+    )
+
+
 PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "cli": ("reference/cli.md", cli),
     "words": ("reference/magics.md", words),
@@ -190,6 +199,7 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "settings": ("how-to/configuration.md", settings),
     "server traits": ("how-to/configuration.md", lambda: traits(ClawApp, "ClawApp")),
     "providers": ("how-to/providers.md", providers),
+    "offline commands": ("how-to/providers.md", offline_commands),
     "events": ("reference/events.md", event_types),
     "views": ("reference/store.md", views),
     "routes": ("reference/rest.md", routes),

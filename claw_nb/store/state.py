@@ -69,7 +69,7 @@ class State:
             if opened.survives != survives:
                 connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[survives]}")
                 opened.survives = survives
-            self._wait_up_to(opened, self.wait if patience is None else patience)
+            self._wait_up_to(opened, min(patience or self.wait, self.wait))
             connection.execute("BEGIN IMMEDIATE")
             try:
                 # A newer release may have migrated the file while this process was running.

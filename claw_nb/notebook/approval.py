@@ -1,0 +1,187 @@
+"""Asking before harm: a button, a typed answer, or nobody, which means no."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Literal
+
+from IPython.display import display
+
+from claw_nb.agent import ask_nobody
+from claw_nb.core.events import ApprovalRequest
+from claw_nb.core.protocols import Answer, Approve
+from claw_nb.notebook import prose
+from claw_nb.notebook.bridge import MainThread
+from claw_nb.notebook.display import CellView, TerminalView
+from claw_nb.notebook.interrupt import Interrupts
+from claw_nb.notebook.place import notebook_path
+from claw_nb.notebook.style import framed
+from claw_nb.notebook.words import cut, given
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+    from ipywidgets import Widget
+
+World = Literal["buttons", "input", "deny"]
+TIME_LIMIT = 300.0
+"""Seconds until silence is a no."""
+
+_BUTTONS_SINCE = (7, 4)
+"""Older ipykernels deliver no click while a cell runs, even an awaited one."""
+
+
+def world(shell: InteractiveShell, *, awaited: bool) -> World:
+    """How the person in front of this shell can be asked while a cell runs."""
+    kernel = getattr(shell, "kernel", None)
+    if kernel is None:
+        return "input" if sys.stdin is not None and sys.stdin.isatty() else "deny"
+    if not kernel._allow_stdin:
+        return "deny"
+    version = getattr(sys.modules.get("ipykernel"), "version_info", (0,))
+    # Consoles have stdin but show no widgets; a notebook's front end names its notebook.
+    if awaited and tuple(version[:2]) >= _BUTTONS_SINCE and notebook_path(shell):
+        return "buttons"
+    return "input"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asker:
+    """Asks about one call at a time, in the cell that is running."""
+
+    view: CellView | TerminalView
+    interrupts: Interrupts
+    bridge: MainThread | None = None
+    timeout: float = TIME_LIMIT
+
+    def choose(self, how: World) -> Approve:
+        """The function that the agent calls before a tool may run."""
+        return {"buttons": self._by_buttons, "input": self._by_input, "deny": ask_nobody}[how]
+
+    async def _by_buttons(self, request: ApprovalRequest) -> Answer:
+        assert isinstance(self.view, CellView)
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[Answer] = loop.create_future()
+
+        def settle(answer: Answer) -> None:
+            if not answered.done():
+                answered.set_result(answer)
+
+        # A click may arrive on another thread than the loop's.
+        panel = _panel(request, lambda answer: loop.call_soon_threadsafe(settle, answer))
+        place = self.view.hold(request.call.id)
+        display(panel, display_id=place)
+        try:
+            async with asyncio.timeout(self.timeout):
+                return await answered
+        except TimeoutError:
+            return _silence(self.timeout)
+        finally:
+            panel.close()
+            self.view.release()
+
+    async def _by_input(self, request: ApprovalRequest) -> Answer:
+        if self.bridge is not None:
+            return await self.bridge.call(self._typed, request)
+        return self._typed(request)
+
+    def _typed(self, request: ApprovalRequest) -> Answer:
+        if isinstance(self.view, CellView):
+            place = self.view.hold(request.call.id)
+            bundle = {"text/html": question_html(request), "text/plain": question_text(request)}
+            display(bundle, raw=True, display_id=place)
+        else:
+            self.view.divide()
+            print(question_text(request))  # noqa: T201 - the terminal is where it is asked
+        try:
+            with self.interrupts.code(timeout=self.timeout):
+                return _read(
+                    input(f"Allow {request.call.name}? [y]es once, yes for this [s]ession, [n]o: ")
+                )
+        except KeyboardInterrupt:
+            return _silence(self.timeout) if self.interrupts.timed_out else _no("stopped")
+        except EOFError:
+            return _no("there was no answer")
+        finally:
+            if isinstance(self.view, CellView):
+                self.view.release()
+
+
+def _read(typed: str) -> Answer:
+    """The answer in what was typed; everything but a clear yes is a no, with its reason."""
+    word, _, rest = typed.strip().partition(" ")
+    if word.lower() in ("y", "yes"):
+        return Answer(decision="once", by="you")
+    if word.lower() in ("s", "session", "always"):
+        return Answer(decision="session", by="you")
+    return _no(rest.strip() if word.lower() in ("n", "no") else typed.strip())
+
+
+def _no(why: str) -> Answer:
+    return Answer(decision="denied", by="you", why=why)
+
+
+def _silence(timeout: float) -> Answer:
+    minutes = f"{timeout / 60:g} minutes" if timeout >= 60 else f"{timeout:g} seconds"
+    return Answer(decision="denied", by="the clock", why=f"nobody answered within {minutes}")
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[:1].upper()}{reason[1:].rstrip('.')}."
+
+
+def question_text(request: ApprovalRequest) -> str:
+    """What is to be decided, as plain text."""
+    shown = request.preview or given(request.call)[0]
+    body = "\n".join(f"  {line}" for line in cut(shown).splitlines())
+    return f"{request.call.name} needs your yes. {_sentence(request.reason)}\n{body}"
+
+
+def question_html(request: ApprovalRequest) -> str:
+    """What is to be decided, with the code, the command or the change."""
+    code, language = given(request.call)
+    shown = request.preview or code
+    if shown.lstrip().startswith(("---", "@@")):
+        language = "diff"
+    return framed(
+        f'<div class="claw-question tex2jax_ignore mathjax_ignore">'
+        f"<strong>{escape(request.call.name)}</strong> "
+        f'<span class="claw-facts">needs your yes. {escape(_sentence(request.reason))}</span></div>'
+        f'<div class="claw-words"><pre tabindex="0">{prose.code(cut(shown), language)}</pre></div>',
+        label=f"Approval of {escape(request.call.name)}",
+    )
+
+
+def _panel(request: ApprovalRequest, answer: Callable[[Answer], object]) -> Widget:
+    # Only where a front end with widgets asks: importing them takes a while.
+    import ipywidgets  # noqa: PLC0415
+
+    why = ipywidgets.Text(
+        placeholder="Why not? (optional; the agent reads it)",
+        layout=ipywidgets.Layout(flex="1 1 12rem", max_width="24rem"),
+    )
+    once = _button("Allow once", "primary")
+    session = _button("Allow for this session", "")
+    deny = _button("Deny", "danger")
+    once.on_click(lambda _: answer(Answer(decision="once", by="you")))
+    session.on_click(lambda _: answer(Answer(decision="session", by="you")))
+    deny.on_click(lambda _: answer(_no(why.value.strip())))
+    row = ipywidgets.Layout(flex_flow="row wrap", align_items="center", margin="0 0 4px 0")
+    return ipywidgets.VBox(
+        [
+            ipywidgets.HTML(question_html(request)),
+            ipywidgets.Box([once, session, deny, why], layout=row),
+        ],
+        layout=ipywidgets.Layout(max_width="60rem"),
+    )
+
+
+def _button(words: str, style: str) -> Widget:
+    import ipywidgets  # noqa: PLC0415
+
+    return ipywidgets.Button(
+        description=words, button_style=style, layout=ipywidgets.Layout(width="auto")
+    )

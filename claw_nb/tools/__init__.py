@@ -1,0 +1,1 @@
+"""The hands: what an agent can do, each as plain data with an async function."""

@@ -1,0 +1,102 @@
+"""The tools of an agent, wired to the parts of its workspace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from claw_nb.core.protocols import MemoryHit
+from claw_nb.core.records import Task
+from claw_nb.core.tables import markdown
+from claw_nb.core.tools import Tool
+from claw_nb.tools.boundary import Boundary
+from claw_nb.tools.files import file_tools
+from claw_nb.tools.memory import memory_tools
+from claw_nb.tools.python import python_tools
+from claw_nb.tools.schedule import schedule_tools
+from claw_nb.tools.shell import shell_tools
+from claw_nb.tools.sql import sql_tools
+from claw_nb.tools.variables import variable_tools
+
+if TYPE_CHECKING:
+    from claw_nb.workspace.workspace import Workspace
+
+
+def hands(work: Workspace, *, session_id: str | None) -> tuple[Tool, ...]:
+    """Everything that an agent can do in a workspace.
+
+    Without a kernel there are no tools for variables and Python. What is remembered is told to
+    come from the session.
+    """
+    boundary = Boundary(work.root, forbidden=(work.home,))
+    kernel = work.kernel
+    live = (*variable_tools(kernel), *python_tools(kernel)) if kernel else ()
+    return (
+        *live,
+        *file_tools(boundary),
+        *shell_tools(boundary),
+        *_sql(work),
+        *_memory(work, session_id),
+        *_schedule(work),
+    )
+
+
+def _sql(work: Workspace) -> tuple[Tool, ...]:
+    async def query(statement: str, limit: int) -> str:
+        result = await work.store.query(statement, frames=work.frames(), trust="agent")
+        table = markdown(result.columns, result.rows(limit))
+        return table if len(result) <= limit else f"{table}\n\n{limit} of {len(result)} rows."
+
+    return sql_tools(query)
+
+
+def _memory(work: Workspace, session_id: str | None) -> tuple[Tool, ...]:
+    async def remember(text: str, category: str, tags: Sequence[str]) -> str:
+        memory = await asyncio.to_thread(
+            work.memories.add,
+            text,
+            category=category,
+            tags=tuple(tags),
+            source="agent",
+            session_id=session_id,
+        )
+        return memory.id
+
+    async def recall(query: str, limit: int) -> Sequence[MemoryHit]:
+        return await asyncio.to_thread(work.memories.search, query, limit=limit)
+
+    return memory_tools(remember, recall)
+
+
+def _schedule(work: Workspace) -> tuple[Tool, ...]:
+    async def add(
+        *,
+        name: str,
+        notebook: str | None,
+        prompt: str | None,
+        cron: str | None,
+        every: str | None,
+        at: str | None,
+        timezone: str | None,
+    ) -> Task:
+        return await asyncio.to_thread(
+            work.tasks.add,
+            name,
+            notebook=work.root / notebook if notebook else None,
+            prompt=prompt,
+            cron=cron,
+            every=every,
+            at=at,
+            timezone=timezone or work.settings.timezone,
+            agent_id=work.settings.agent,
+            folder=work.root,
+        )
+
+    async def list_() -> Sequence[Task]:
+        rows, _total = await asyncio.to_thread(
+            work.tasks.list, agent_id=work.settings.agent, limit=100
+        )
+        return rows
+
+    return schedule_tools(add, list_)
