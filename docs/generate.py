@@ -16,11 +16,14 @@ from claw_nb import config
 from claw_nb.cli import claw
 from claw_nb.commands import group
 from claw_nb.core import events
+from claw_nb.core.protocols import Execution
 from claw_nb.notebook import guide, question
 from claw_nb.notebook.magics import Claw
 from claw_nb.providers import catalog
 from claw_nb.providers.offline.intents import INTENTS
 from claw_nb.store.views import VIEWS
+from claw_nb.tools.subagent import subagent_tools
+from claw_nb.workspace import Workspace
 from claw_nb_server.app import ClawApp
 from claw_nb_server.handlers import ROUTES
 
@@ -144,6 +147,37 @@ def event_types() -> str:
     )
 
 
+class NoKernel:
+    """Stands for a kernel: the tools are only described."""
+
+    namespace: typing.ClassVar[dict[str, object]] = {}
+
+    async def execute(self, code: str, *, timeout: float | None = None) -> Execution:
+        """Never called."""
+        raise NotImplementedError
+
+
+async def no_subagent(task: str) -> str:
+    """Never called."""
+    raise NotImplementedError
+
+
+def tools() -> str:
+    """Every tool with its parameters, as the model is told of them."""
+    nowhere = DOCS / "nowhere"
+    work = Workspace(home=nowhere, settings=config.Settings(), root=nowhere, kernel=NoKernel())
+    every = (*work.tools(), *subagent_tools(no_subagent))
+    return table(
+        "| tool | effect | parameters | does |",
+        (
+            f"| `{tool.name}` | {tool.effect} | "
+            + ", ".join(f"`{name}`" for name in tool.parameters["properties"])
+            + f" | {one_line(tool.description.split(chr(10) * 2)[0])} |"
+            for tool in sorted(every, key=lambda tool: tool.name)
+        ),
+    )
+
+
 def views() -> str:
     """Every view, column by column."""
     return "\n\n".join(
@@ -201,6 +235,7 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "providers": ("how-to/providers.md", providers),
     "offline commands": ("how-to/providers.md", offline_commands),
     "events": ("reference/events.md", event_types),
+    "tools": ("reference/tools.md", tools),
     "views": ("reference/store.md", views),
     "routes": ("reference/rest.md", routes),
 }

@@ -37,6 +37,8 @@ def request_for(
         reason=said.reason or _REASONS[tool.effect],
         digest=digest(tool, arguments),
         preview=said.preview,
+        resource=(tool.resource(arguments) or "") if tool.resource else "",
+        risky=said.risky,
     )
 
 

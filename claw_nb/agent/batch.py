@@ -10,8 +10,10 @@ from difflib import get_close_matches
 from typing import Any
 
 from claw_nb.agent import approval
+from claw_nb.agent.results import Keep, shortened
 from claw_nb.core.errors import ToolError
 from claw_nb.core.events import (
+    ApprovalRequest,
     ApprovalRequested,
     ApprovalResolved,
     Event,
@@ -19,8 +21,9 @@ from claw_nb.core.events import (
     ToolStarted,
 )
 from claw_nb.core.messages import Text, ToolCall, ToolResult, interrupted
-from claw_nb.core.protocols import Approve
-from claw_nb.core.tools import Review, Tool, ToolOutput, check_arguments
+from claw_nb.core.progress import telling
+from claw_nb.core.protocols import Answer, Approve, StandingRules
+from claw_nb.core.tools import Tool, ToolOutput, check_arguments
 
 
 @dataclass
@@ -32,6 +35,9 @@ class Batch:
     approve: Approve
     grant: frozenset[str]
     allowed: set[str]
+    rules: StandingRules | None = None
+    limit: int = 64_000
+    keep: Keep | None = None
     results: dict[str, ToolResult] = field(default_factory=dict)
     _events: asyncio.Queue[Event | None] = field(default_factory=asyncio.Queue)
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
@@ -90,6 +96,7 @@ class Batch:
                 async with lock:
                     output = await self._run(tool, call, arguments)
             parts = (Text(text=output),) if isinstance(output, str) else output.parts
+            parts = await shortened(call.name, parts, limit=self.limit, keep=self.keep)
             result = ToolResult(call_id=call.id, name=call.name, parts=parts)
         except ToolError as error:
             result = failed(call, error)
@@ -103,7 +110,8 @@ class Batch:
 
     async def _run(self, tool: Tool, call: ToolCall, arguments: dict[str, Any]) -> str | ToolOutput:
         self._events.put_nowait(ToolStarted(call=call, effect=tool.effect))
-        return await tool.run(**arguments)
+        with telling(call.id, self._events.put_nowait):
+            return await tool.run(**arguments)
 
     def _finish(self, call: ToolCall, result: ToolResult, started: float) -> None:
         self.results[call.id] = result
@@ -124,20 +132,33 @@ class Batch:
             )
         return tool
 
-    def _covered(self, tool: Tool, said: Review) -> bool:
-        """Whether an earlier yes holds for this call."""
-        return not said.risky and (tool.name in self.grant or tool.name in self.allowed)
+    def _covered(self, tool: Tool, request: ApprovalRequest) -> bool:
+        """Whether an earlier yes holds for this call. Nothing but its own yes lets a risky one run."""
+        if request.risky:
+            return False
+        if tool.name in self.grant or tool.name in self.allowed:
+            return True
+        rule = self.rules.covering(request) if self.rules else None
+        if rule is None:
+            return False
+        reach, words = rule
+        self._events.put_nowait(
+            ApprovalResolved(request=request, decision=reach, by="a rule", why=words)
+        )
+        return True
 
     async def _may(self, tool: Tool, call: ToolCall, arguments: dict[str, Any]) -> bool:
         said = approval.review(tool, arguments)
         if said.verdict == "deny":
             raise approval.refusal(said)
-        if said.verdict == "allow" or self._covered(tool, said):
+        if said.verdict == "allow":
             return True
         request = approval.request_for(tool, call, arguments, said)
+        if self._covered(tool, request):
+            return True
         # One question at a time: two open questions in one cell would confuse.
         async with self._asking:
-            if self._covered(tool, said):
+            if self._covered(tool, request):
                 return True
             self._events.put_nowait(ApprovalRequested(request=request))
             answer = await self.approve(request)
@@ -146,13 +167,19 @@ class Batch:
                     request=request, decision=answer.decision, by=answer.by, why=answer.why
                 )
             )
-            if answer.decision == "session" and not said.risky:
-                self.allowed.add(tool.name)
+            if answer.decision in ("session", "tool", "path") and not said.risky:
+                self._keep(tool, request, answer)
         if answer.decision == "denied":
             self.results[call.id] = denied(call, answer.why)
             self._events.put_nowait(ToolFinished(call=call, result=self.results[call.id], ms=0.0))
             return False
         return True
+
+    def _keep(self, tool: Tool, request: ApprovalRequest, answer: Answer) -> None:
+        if self.rules is not None:
+            self.rules.keep(request, answer)
+        elif answer.decision != "path":
+            self.allowed.add(tool.name)
 
 
 def denied(call: ToolCall, why: str) -> ToolResult:

@@ -10,10 +10,16 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from claw_nb.agent import summary
+from claw_nb.agent.approval import ask_nobody
 from claw_nb.agent.batch import Batch
+from claw_nb.agent.budget import OverBudget
+from claw_nb.agent.compaction import overhead, tokens
+from claw_nb.agent.context import Context
 from claw_nb.agent.reminders import Reminders
 from claw_nb.core.errors import ProviderError
 from claw_nb.core.events import (
+    CompactionReason,
     Event,
     MessageAdded,
     PartialDiscarded,
@@ -21,13 +27,22 @@ from claw_nb.core.events import (
     RunFailed,
     RunFinished,
     RunStarted,
+    SubagentFinished,
     TextAdded,
     ThinkingAdded,
     TurnFinished,
     TurnStarted,
 )
-from claw_nb.core.messages import Message, StopReason, Text, Usage, repair, system
-from claw_nb.core.protocols import Approve, ModelRequest, Reply, TextPiece, ThinkingPiece, ToolSpec
+from claw_nb.core.messages import Compaction, Message, StopReason, Text, Usage, system
+from claw_nb.core.protocols import (
+    Approve,
+    ModelRequest,
+    Reply,
+    StandingRules,
+    TextPiece,
+    ThinkingPiece,
+    ToolSpec,
+)
 
 if TYPE_CHECKING:
     from claw_nb.agent.agent import Agent
@@ -45,24 +60,40 @@ class Loop:
 
     agent: Agent
     history: Sequence[Message]
-    run_id: str
-    session_id: str
-    approve: Approve
-    grant: frozenset[str]
+    compaction: Compaction | None = None
+    run_id: str = ""
+    session_id: str = ""
+    approve: Approve = ask_nobody
+    grant: frozenset[str] = frozenset()
     allowed: set[str] = field(default_factory=set)
+    rules: StandingRules | None = None
     sleep: Callable[[float], Awaitable[None]] | None = None
     turns: int = 0
     tools_run: int = 0
     usage: Usage = field(default_factory=Usage)
     started: float = field(default_factory=time.perf_counter)
-    _messages: list[Message] = field(default_factory=list)
+    _context: Context = field(init=False)
+    _specs: tuple[ToolSpec, ...] = ()
+    _cached: int = 0
     _batch: Batch | None = None
     _reply: Reply | None = None
     _partial: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self._specs = self.agent.specs
+        self._context = Context(
+            window=self.agent.window,
+            fixed=overhead(self.agent.instructions, self._specs),
+            messages=list(self.history),
+            compaction=self.compaction,
+        )
+
+    def compacted(self, reason: CompactionReason) -> AsyncGenerator[Event, None]:
+        """Make room in the conversation."""
+        return self._context.compacted(reason, summarise=self._summarise)
+
     async def events(self, prompt: Message) -> AsyncGenerator[Event, None]:
         """The run from its first event to its last."""
-        self._messages = list(self.history)
         yield RunStarted(
             run_id=self.run_id,
             session_id=self.session_id,
@@ -83,6 +114,8 @@ class Loop:
             raise
         except ProviderError as error:
             yield self._failed(error.kind, error.message, error.hint)
+        except OverBudget as error:
+            yield self._failed("budget", error.message, error.hint)
         except Exception as error:  # noqa: BLE001 - a run always ends with its last event
             hint = "This is a fault in claw_nb; please report it."
             yield self._failed("internal", f"{type(error).__name__}: {error}", hint)
@@ -113,9 +146,14 @@ class Loop:
                 approve=self.approve,
                 grant=self.grant,
                 allowed=self.allowed,
+                rules=self.rules,
+                limit=self.agent.result_limit,
+                keep=self.agent.keep_result,
             )
             async with aclosing(self._batch.events()) as events:
                 async for event in events:
+                    if isinstance(event, SubagentFinished):
+                        self.usage += event.usage
                     yield event
             results = self._batch.ordered()
             self._batch = None
@@ -129,9 +167,14 @@ class Loop:
     async def _ask_model(self) -> AsyncGenerator[Event, None]:
         """One turn's model call, repeated while the provider fails for now."""
         limits = self.agent.limits
-        request = self._request()
-        attempt = 0
+        attempt, forced = 0, False
+        if self._context.is_full:
+            async for event in self.compacted("threshold"):
+                yield event
         while True:
+            before = self._context.tokens
+            self.agent.budget.check(run=self.usage, context=before, cached=self._cached)
+            request = self._request()
             shown = False
             self._partial.clear()
             begun = time.perf_counter()
@@ -154,6 +197,12 @@ class Loop:
             except ProviderError as error:
                 if shown:
                     yield PartialDiscarded(turn=self.turns)
+                if error.kind == "overflow" and not forced:
+                    forced = True
+                    async for event in self.compacted("overflow"):
+                        yield event
+                    if self._context.tokens < before:
+                        continue
                 wait = _wait(error, attempt)
                 if not error.transient or attempt >= limits.max_retries or wait > limits.max_wait:
                     raise
@@ -166,25 +215,38 @@ class Loop:
     def _answered(self, reply: Reply, took: float) -> TurnFinished:
         self._reply = reply
         self._partial.clear()
+        usage = reply.usage
+        self.usage += usage
+        read = usage.input + usage.cache_read + usage.cache_write
+        self._cached = read if usage.cache_read or usage.cache_write else 0
+        context = self._context.counted(usage)
+        return TurnFinished(turn=self.turns, stop=reply.stop, usage=usage, ms=took, context=context)
+
+    async def _summarise(self, older: Sequence[Message], earlier: str) -> tuple[str, Usage] | None:
+        """The older messages in the model's own words; None leaves it to the rules."""
+        agent = self.agent
+        asked = summary.request(older, earlier=earlier, model=agent.model, window=agent.window)
+        try:
+            agent.budget.check(run=self.usage, context=tokens(asked.messages[0]))
+            reply = await summary.reply(agent.provider, asked)
+        except (ProviderError, OverBudget):
+            return None
         self.usage += reply.usage
-        return TurnFinished(turn=self.turns, stop=reply.stop, usage=reply.usage, ms=took)
+        text = reply.message.text.strip()
+        return (text, reply.usage) if text else None
 
     def _request(self) -> ModelRequest:
         agent = self.agent
-        specs = tuple(
-            ToolSpec(name=t.name, description=t.description, parameters=t.parameters)
-            for t in agent.tools
-        )
         return ModelRequest(
             model=agent.model,
             system=agent.instructions,
-            messages=repair(self._messages),
-            tools=specs,
+            messages=self._context.sent(),
+            tools=self._specs,
             max_tokens=agent.limits.max_tokens,
         )
 
     def _add(self, message: Message) -> MessageAdded:
-        self._messages.append(message)
+        self._context.add(message)
         return MessageAdded(message=message)
 
     def _unfinished(self) -> list[Event]:

@@ -11,6 +11,7 @@ import click
 
 from claw_nb import __version__
 from claw_nb.cli.ask import ask
+from claw_nb.cli.chat import chat
 from claw_nb.cli.demo import demo
 from claw_nb.cli.lab import lab
 from claw_nb.cli.show import show
@@ -36,7 +37,7 @@ def claw(ctx: click.Context, debug: bool) -> None:
     ctx.meta["claw_nb.debug"] = debug
 
 
-for _command in (ask, demo, lab, *SHARED):
+for _command in (ask, chat, demo, lab, *SHARED):
     claw.add_command(_command)
 
 

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import click
 
+from claw_nb.commands.approvals import approvals
 from claw_nb.commands.memory import memory
+from claw_nb.commands.policy import policy
+from claw_nb.commands.replay import replay
+from claw_nb.commands.runs import runs
 from claw_nb.commands.sessions import sessions
 from claw_nb.commands.settings import config
+from claw_nb.commands.skills import skills
 from claw_nb.commands.sql import sql
 from claw_nb.commands.store import store
 from claw_nb.commands.tasks import task
+from claw_nb.commands.usage import usage
 
-SHARED: tuple[click.Command, ...] = (sql, sessions, task, memory, config, store)
+SHARED: tuple[click.Command, ...] = (
+    sql,
+    sessions,
+    runs,
+    task,
+    memory,
+    skills,
+    approvals,
+    policy,
+    config,
+    store,
+    usage,
+    replay,
+)
 
 
 @click.group(name="%claw", no_args_is_help=False)

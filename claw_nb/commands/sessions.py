@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from claw_nb.commands.context import workspace
 from claw_nb.commands.options import json_option, paging
 from claw_nb.commands.output import Listing, Note
+from claw_nb.commands.search import search as search_messages
 from claw_nb.commands.words import clipped, iso, moment
+from claw_nb.core.atomic import write_whole
+from claw_nb.core.errors import Conflict
 from claw_nb.core.messages import Text, ToolCall, ToolResult
 from claw_nb.core.records import Session
 
@@ -15,7 +20,7 @@ from claw_nb.core.records import Session
 @click.group(invoke_without_command=True)
 @click.pass_context
 def sessions(ctx: click.Context) -> Listing | None:
-    """Conversations: list, show, remove."""
+    """Conversations: list, show, search, export, import, remove."""
     return None if ctx.invoked_subcommand else ctx.invoke(list_)
 
 
@@ -79,13 +84,93 @@ def show(ctx: click.Context, session_id: str) -> Listing:
     )
 
 
+@sessions.command()
+@click.argument("words", nargs=-1, required=True)
+@paging
+@json_option
+@click.pass_context
+def search(ctx: click.Context, words: tuple[str, ...], limit: int, offset: int) -> Listing:
+    """Find messages of any session by WORDS, best first, with what stands around them.
+
+    Questions, answers, results of tools and what tools were called with are searched.
+    """
+    question = " ".join(words)
+    found = search_messages(workspace(ctx), question, limit=limit, offset=offset)
+    return Listing(
+        title=f"Messages for: {question}",
+        columns=("session", "when", "who", "excerpt"),
+        rows=[
+            (hit.session_id[:13], f"{hit.ts:%Y-%m-%d %H:%M}", hit.role, hit.excerpt)
+            for hit in found
+        ],
+        records=[
+            {
+                "session": hit.session_id,
+                "title": hit.title,
+                "role": hit.role,
+                "ts": f"{hit.ts.isoformat()}Z",
+                "score": round(hit.score, 3),
+                "excerpt": hit.excerpt,
+            }
+            for hit in found
+        ],
+        empty="Nothing was said about that.",
+    )
+
+
+@sessions.command()
+@click.argument("session_id", metavar="ID")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@click.option("--force", is_flag=True, help="Write over FILE if it exists.")
+@json_option
+@click.pass_context
+def export(ctx: click.Context, session_id: str, file: Path | None, force: bool) -> Note:
+    """Write a session as JSON lines to FILE (default: ID.jsonl here).
+
+    `claw sessions import` takes it in again, in this home or in another.
+    """
+    store = workspace(ctx).store
+    session = store.sessions.get(session_id)
+    lines = list(store.sessions.export(session.id))
+    file = file or Path(f"{session.id}.jsonl")
+    if file.exists() and not force:
+        raise Conflict(f"{file} exists already.", hint="Name another file, or use --force.")
+    write_whole(file, "\n".join(lines) + "\n")
+    return Note(
+        text=f"Wrote {len(lines) - 1} messages to {file}.",
+        facts={"id": session.id, "file": str(file), "messages": len(lines) - 1},
+    )
+
+
+@sessions.command(name="import")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@json_option
+@click.pass_context
+def import_(ctx: click.Context, file: Path) -> Note:
+    """Take a session in from the JSON lines in FILE; what is here already stays as it is."""
+    store = workspace(ctx).store
+    taken = store.sessions.restore(file)
+    said = [f"Session {taken.session.id[:13]}: {taken.added} messages are new"]
+    if taken.broken:
+        said.append(f"{taken.broken} lines could not be read")
+    return Note(
+        text=f"{', '.join(said)}.",
+        facts={"id": taken.session.id, "added": taken.added, "broken": taken.broken},
+    )
+
+
 @sessions.command(name="rm")
 @click.argument("session_id", metavar="ID")
 @json_option
 @click.pass_context
 def remove(ctx: click.Context, session_id: str) -> Note:
-    """Remove a session from the list; its log rows stay in the log."""
+    """Remove a session and all that was said in it, here and in the log.
+
+    Refused while it is being answered.
+    """
     store = workspace(ctx).store
     session = store.sessions.get(session_id)
-    store.sessions.remove(session.id)
+    with store.leases.hold(session.id):
+        store.sessions.remove(session.id)
+    store.leases.forget(session.id)
     return Note(text=f"Removed session {session.id}.", facts={"id": session.id, "removed": True})

@@ -13,6 +13,7 @@ from claw_nb.commands.context import workspace
 from claw_nb.commands.options import json_option
 from claw_nb.commands.output import Listing, Note
 from claw_nb.core.errors import ConfigError, StoreError
+from claw_nb.core.named import is_named
 
 
 @click.group(invoke_without_command=True)
@@ -23,7 +24,8 @@ def config(ctx: click.Context) -> Listing | None:
 
 
 def _shown(name: str, value: object) -> object:
-    return "(set)" if name == "api_key" and value else value
+    plain = name.endswith("api_key") and isinstance(value, str) and value and not is_named(value)
+    return "(set)" if plain else value
 
 
 @config.command(name="list")

@@ -18,6 +18,7 @@ ProviderErrorKind = Literal[
     "cut",
     "refused",
     "missing",
+    "replay",
 ]
 
 #: Kinds of provider errors for which the same request may succeed later.

@@ -7,12 +7,20 @@ keeps those, in order, has the whole conversation. Deltas are for watching only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from claw_nb.core.messages import Message, StopReason, ToolCall, ToolResult, Usage
+from claw_nb.core.messages import (
+    Compaction,
+    Message,
+    StopReason,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
 
-Decision = Literal["once", "session", "denied"]
+Decision = Literal["once", "session", "tool", "path", "denied"]
+"""This call only, its tool in this session, always its tool here, always on this path, or no."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,12 +82,16 @@ class RetryScheduled:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnFinished:
-    """The model has answered; ``ms`` counts its time in milliseconds, without retries' waits."""
+    """The model has answered; ``ms`` counts its time in milliseconds, without retries' waits.
+
+    ``context`` is how many tokens the conversation has now, as counted or else estimated.
+    """
 
     turn: int
     stop: StopReason
     usage: Usage
     ms: float
+    context: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,13 +121,19 @@ class ToolFinished:
 
 @dataclass(frozen=True, kw_only=True)
 class ApprovalRequest:
-    """One exact call that waits for a yes or a no. ``digest`` binds the answer to it."""
+    """One exact call that waits for a yes or a no. ``digest`` binds the answer to it.
+
+    ``resource`` is the path that it changes, if it changes one. A ``risky`` call is asked about
+    each time: only a yes to this one call helps it.
+    """
 
     call: ToolCall
     effect: str
     reason: str
     digest: str
     preview: str = ""
+    resource: str = ""
+    risky: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +161,66 @@ class ReminderAdded:
     text: str
 
 
+CompactionReason = Literal["threshold", "overflow", "asked"]
+"""The window fills up, the service called the request too long, or a person asked for it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompactionStarted:
+    """The conversation of ``before`` tokens is about to be summarised."""
+
+    reason: CompactionReason
+    before: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompactionFinished:
+    """From now on the model is sent a summary of the older turns; the transcript stays whole.
+
+    ``compaction`` is None when nothing came of it. ``usage`` is what a summary by the model took.
+    """
+
+    reason: CompactionReason
+    before: int
+    after: int
+    compaction: Compaction | None
+    by: Literal["rules", "model"] = "rules"
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionRotated:
+    """A compaction did not help, so the run goes on in a new session that begins with a summary."""
+
+    session_id: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubagentStarted:
+    """A tool call handed a task to a fresh agent; its run and session are its own."""
+
+    call_id: str
+    run_id: str
+    session_id: str
+    task: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubagentFinished:
+    """The subagent is done. ``stop`` is how its run ended, or the kind of its failure."""
+
+    call_id: str
+    run_id: str
+    session_id: str
+    stop: str
+    turns: int
+    tools: int
+    usage: Usage
+    ms: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunFinished:
     """The agent is done. ``stop`` tells a full answer from one cut by a limit."""
@@ -156,7 +234,7 @@ class RunFinished:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFailed:
-    """The run broke off. ``kind`` is a provider error's kind, ``cancelled`` or ``internal``."""
+    """The run broke off. ``kind``: a provider error's, ``budget``, ``cancelled`` or ``internal``."""
 
     kind: str
     error: str
@@ -182,6 +260,11 @@ Event = (
     | ApprovalRequested
     | ApprovalResolved
     | ReminderAdded
+    | CompactionStarted
+    | CompactionFinished
+    | SessionRotated
+    | SubagentStarted
+    | SubagentFinished
     | RunFinished
     | RunFailed
 )

@@ -120,6 +120,19 @@ class Usage:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Compaction:
+    """A summary that stands for the first ``covers`` messages of a transcript.
+
+    ``at`` is how many messages the transcript had when it was made. The transcript itself stays
+    whole; only what a model is sent is shorter.
+    """
+
+    covers: int
+    at: int
+    summary: str
+
+
 def repair(messages: Iterable[Message]) -> tuple[Message, ...]:
     """Give each tool call exactly one result right after it, so that any provider accepts it.
 

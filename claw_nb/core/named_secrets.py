@@ -7,6 +7,7 @@ special tokens and prose stay readable.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 SecretKind = Literal["password", "key", "token"]
@@ -138,6 +139,7 @@ def random_looking(value: str, *, strict: bool = False) -> bool:
     return letters >= 2 and digits >= 2 and (cases or (digits >= 3 and not strict))
 
 
+@lru_cache(maxsize=1024)
 def secret_kind(name: str) -> SecretKind | None:
     """What a variable, column or key of this name holds; a ``token`` may also be a word."""
     lowered = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().rstrip("0123456789_")

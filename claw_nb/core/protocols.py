@@ -95,6 +95,18 @@ Approve = Callable[[ApprovalRequest], Awaitable[Answer]]
 """Ask whoever may say yes. Must answer; a time limit inside answers ``denied``."""
 
 
+class StandingRules(Protocol):
+    """The approvals that hold beyond one call. Risky calls are never shown to them."""
+
+    def covering(self, request: ApprovalRequest) -> tuple[Decision, str] | None:
+        """The reach of the rule that lets the call run unasked, and its words; None asks."""
+        ...
+
+    def keep(self, request: ApprovalRequest, answer: Answer) -> None:
+        """Remember an answer that was given for a session, a tool or a path."""
+        ...
+
+
 # -- the kernel --------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ TaskStatus = Literal["active", "paused", "completed", "missed"]
 RunStatus = Literal["queued", "running", "success", "error", "cancelled", "missed", "skipped"]
 Misfire = Literal["skip", "once", "all"]
 Overlap = Literal["skip", "queue", "allow"]
+RuleReach = Literal["session", "tool", "path"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,11 @@ class LogRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """The header of one conversation. ``key`` maps a place (a notebook, a directory) to it."""
+    """The header of one conversation. ``key`` maps a place (a notebook, a directory) to it.
+
+    ``context_tokens`` is how long the conversation is as the model is sent it. ``next`` is the
+    session in which it goes on when it had grown too long.
+    """
 
     id: str
     key: str
@@ -54,6 +59,9 @@ class Session:
     created: int = 0
     updated: int = 0
     messages: int = 0
+    compactions: int = 0
+    context_tokens: int = 0
+    next: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +116,25 @@ class Run:
     error: str | None = None
     notebook: str | None = None
     report: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApprovalRule:
+    """A yes that holds for more than one call of a tool, in one folder (``root``).
+
+    ``session``: while that session lasts; ``tool``: always; ``path``: always, on that path.
+    ``by`` is who said so; ``created`` is in UTC microseconds.
+    """
+
+    id: str
+    reach: RuleReach
+    tool: str
+    agent: str
+    root: str
+    session_id: str | None = None
+    path: str | None = None
+    by: str = ""
+    created: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -158,16 +158,23 @@ def add_secret(value: str) -> None:
     if len(value) >= _SHORTEST_EXACT and value not in _KEYS_THAT_OPEN_NOTHING:
         _exact.update((value, json.dumps(value)[1:-1], quote(value, safe="")))
         _redacted_again.cache_clear()
+        _redacted_just_now.cache_clear()
 
 
 def redact(text: str) -> str:
     """The text with every secret in it replaced by ``[REDACTED:kind]``."""
-    return _redacted_again(text) if len(text) <= _OFTEN_SEEN else _redacted(text)
+    return _redacted_again(text) if len(text) <= _OFTEN_SEEN else _redacted_just_now(text)
 
 
 @lru_cache(maxsize=2048)
 def _redacted_again(text: str) -> str:
     # Keys, names and ids pass here over and over, several for each event that is logged.
+    return _redacted(text)
+
+
+@lru_cache(maxsize=4)
+def _redacted_just_now(text: str) -> str:
+    # A tool's result passes here three times in a row: as an event, and twice in its message.
     return _redacted(text)
 
 

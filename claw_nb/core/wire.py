@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any
 
 from claw_nb.core.messages import (
@@ -27,13 +28,27 @@ _PARTS: dict[str, type[Any]] = {
 _NAMES = {kind: name for name, kind in _PARTS.items()}
 
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+@lru_cache
+def _fields(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
 def to_json(value: Any) -> Any:
     """A dataclass as a JSON object; parts carry their ``type``; None fields are left out."""
-    if is_dataclass(value) and not isinstance(value, type):
-        name = _NAMES.get(type(value))
-        head = {"type": name} if name else {}
-        rest = {f.name: getattr(value, f.name) for f in fields(value)}
-        return head | {key: to_json(item) for key, item in rest.items() if item is not None}
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if is_dataclass(value) and kind is not type:
+        name = _NAMES.get(kind)
+        found = {"type": name} if name else {}
+        for key in _fields(kind):
+            item = getattr(value, key)
+            if item is not None:
+                found[key] = to_json(item)
+        return found
     if isinstance(value, Mapping):
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Literal
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from IPython.display import display
 
 from claw_nb.agent import ask_nobody
-from claw_nb.core.events import ApprovalRequest
+from claw_nb.core.events import ApprovalRequest, Decision
 from claw_nb.core.protocols import Answer, Approve
 from claw_nb.notebook import prose
 from claw_nb.notebook.bridge import MainThread
@@ -96,11 +96,10 @@ class Asker:
         else:
             self.view.divide()
             print(question_text(request))  # noqa: T201 - the terminal is where it is asked
+        choices = ", ".join(words for _, words in _offered(request))
         try:
             with self.interrupts.code(timeout=self.timeout):
-                return _read(
-                    input(f"Allow {request.call.name}? [y]es once, yes for this [s]ession, [n]o: ")
-                )
+                return _read(input(f"Allow {request.call.name}? {choices}, [n]o: "), request)
         except KeyboardInterrupt:
             return _silence(self.timeout) if self.interrupts.timed_out else _no("stopped")
         except EOFError:
@@ -110,13 +109,29 @@ class Asker:
                 self.view.release()
 
 
-def _read(typed: str) -> Answer:
+_YES: Mapping[str, Decision] = {
+    "y": "once", "yes": "once", "s": "session", "session": "session",
+    "t": "tool", "tool": "tool", "always": "tool", "p": "path", "path": "path",
+}  # fmt: skip
+
+
+def _offered(request: ApprovalRequest) -> tuple[tuple[Decision, str], ...]:
+    """The ways to say yes to a call: a risky one is asked about each time."""
+    offered: list[tuple[Decision, str]] = [("once", "[y]es once")]
+    if not request.risky:
+        offered.append(("session", "yes for this [s]ession"))
+        offered.append(("tool", "always this [t]ool here"))
+        if request.resource:
+            offered.append(("path", "always on this [p]ath"))
+    return tuple(offered)
+
+
+def _read(typed: str, request: ApprovalRequest) -> Answer:
     """The answer in what was typed; everything but a clear yes is a no, with its reason."""
     word, _, rest = typed.strip().partition(" ")
-    if word.lower() in ("y", "yes"):
-        return Answer(decision="once", by="you")
-    if word.lower() in ("s", "session", "always"):
-        return Answer(decision="session", by="you")
+    decision = _YES.get(word.lower())
+    if decision in dict(_offered(request)):
+        return Answer(decision=decision, by="you")
     return _no(rest.strip() if word.lower() in ("n", "no") else typed.strip())
 
 
@@ -163,20 +178,31 @@ def _panel(request: ApprovalRequest, answer: Callable[[Answer], object]) -> Widg
         placeholder="Why not? (optional; the agent reads it)",
         layout=ipywidgets.Layout(flex="1 1 12rem", max_width="24rem"),
     )
-    once = _button("Allow once", "primary")
-    session = _button("Allow for this session", "")
+    allow = [_yes(decision, answer) for decision, _ in _offered(request)]
     deny = _button("Deny", "danger")
-    once.on_click(lambda _: answer(Answer(decision="once", by="you")))
-    session.on_click(lambda _: answer(Answer(decision="session", by="you")))
     deny.on_click(lambda _: answer(_no(why.value.strip())))
     row = ipywidgets.Layout(flex_flow="row wrap", align_items="center", margin="0 0 4px 0")
     return ipywidgets.VBox(
         [
             ipywidgets.HTML(question_html(request)),
-            ipywidgets.Box([once, session, deny, why], layout=row),
+            ipywidgets.Box([*allow, deny, why], layout=row),
         ],
         layout=ipywidgets.Layout(max_width="60rem"),
     )
+
+
+_BUTTONS: Mapping[Decision, str] = {
+    "once": "Allow once",
+    "session": "Allow for this session",
+    "tool": "Always allow here",
+    "path": "Always on this path",
+}
+
+
+def _yes(decision: Decision, answer: Callable[[Answer], object]) -> Widget:
+    button = _button(_BUTTONS[decision], "primary" if decision == "once" else "")
+    button.on_click(lambda _: answer(Answer(decision=decision, by="you")))
+    return button
 
 
 def _button(words: str, style: str) -> Widget:

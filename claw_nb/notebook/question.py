@@ -16,6 +16,7 @@ OPTIONS: Mapping[str, tuple[str, str]] = {
     "--model": ("NAME", "ask this model"),
     "--provider": ("NAME", "ask this provider: anthropic, openai, offline …"),
     "--allow": ("TOOL", "let this tool run unasked; may be given again"),
+    "--record": ("", "record the model's answers, to be played back without a model"),
     "--debug": ("", "show the traceback of an error"),
 }
 SQL_OPTIONS: Mapping[str, tuple[str, str]] = {
@@ -39,6 +40,7 @@ class Question:
     model: str | None = None
     provider: str | None = None
     allow: tuple[str, ...] = ()
+    record: bool = False
     debug: bool = False
 
 
@@ -65,6 +67,7 @@ def question(line: str, cell: str | None = None) -> Question:
         model=_last(found, "--model"),
         provider=_last(found, "--provider"),
         allow=tuple(found.get("--allow", ())),
+        record="--record" in found,
         debug="--debug" in found,
     )
 

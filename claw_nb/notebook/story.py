@@ -148,7 +148,12 @@ class Story:
             case ApprovalRequested(request=asked):
                 self._step(asked.call.id, asked.call, status="asking", preview=asked.preview)
             case ApprovalResolved(request=asked, decision=decision, by=by, why=why):
-                said = {"once": "allowed once", "session": "allowed for this session"}
+                said = {
+                    "once": "allowed once",
+                    "session": "allowed for this session",
+                    "tool": "always allowed here",
+                    "path": "always allowed on this path",
+                }
                 words = f"{said.get(decision, 'denied')} by {by}" + (f": {why}" if why else "")
                 status: Status = "denied" if decision == "denied" else "waiting"
                 self._step(asked.call.id, asked.call, status=status, answered=words)

@@ -47,6 +47,7 @@ class Surface:
         self._new = False
         self._session: str | None = None
         self._busy = False
+        self._asked = False
 
     @cached_property
     def workspace(self) -> Workspace:
@@ -103,7 +104,9 @@ class Surface:
         )
 
     async def _ask(self, asked: Question, approve: Approve) -> AsyncGenerator[Event, None]:
-        new = asked.new or (self._new and asked.session is None)
+        # What is recorded or played back depends on nothing that was said before this kernel began.
+        fresh = not self._asked and (asked.record or self.workspace.settings.replay != "off")
+        new = asked.new or ((self._new or fresh) and asked.session is None)
         session = None if new else asked.session or self._session
         events = self.workspace.ask(
             asked.prompt,
@@ -113,13 +116,18 @@ class Surface:
             approve=approve,
             provider=asked.provider or self._options.provider or None,
             model=asked.model or self._options.model or None,
+            replay="record" if asked.record and not self._plays_back else None,
             grant=asked.allow,
         )
         async with aclosing(events):
             async for event in events:
                 # Only a run that began moves the conversation.
-                self._new, self._session = False, session
+                self._new, self._session, self._asked = False, session, True
                 yield event
+
+    @property
+    def _plays_back(self) -> bool:
+        return self.workspace.settings.replay == "strict"
 
     @contextmanager
     def _one_at_a_time(self) -> Iterator[None]:

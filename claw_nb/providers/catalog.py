@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
@@ -20,11 +20,22 @@ ToolMode = Literal["native", "prompted"]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Login:
+    """The Codex CLI's login. Without a ``file`` it is where that CLI keeps it."""
+
+    file: Path | None = None
+    mode: Literal["renew", "read-only"] = "renew"
+    originator: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Wanted:
     """What a provider is made of."""
 
     api_key: str
     base_url: str | None
+    api_version: str | None
+    login: Login
     script: Path | None
     tools: ToolMode
     prices: Mapping[str, Price]
@@ -32,13 +43,18 @@ class _Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class _Entry:
-    """A row of the catalogue. ``install`` is the pip way to the SDK."""
+    """A row of the catalogue. ``install`` is the pip way to the SDK.
+
+    Without a ``default_model`` one must be set, which ``model_is`` explains.
+    """
 
     make: Callable[[_Wanted], Provider]
     default_model: str
     about: str
     key_variable: str = ""
     url_variable: str = ""
+    version_variable: str = ""
+    model_is: str = "a model"
     install: str = "pip install claw-nb"
     packages: tuple[str, ...] = field(default=())
 
@@ -59,6 +75,32 @@ def _openai(wanted: _Wanted) -> Provider:
         api_key=wanted.api_key or None,
         base_url=wanted.base_url,
         tools=wanted.tools,
+        prices=wanted.prices,
+    )
+
+
+def _azure(wanted: _Wanted) -> Provider:
+    from claw_nb.providers.openai import OpenAIProvider  # noqa: PLC0415
+    from claw_nb.providers.openai_hosts import azure_host  # noqa: PLC0415
+
+    host = azure_host(
+        api_key=wanted.api_key or None,
+        base_url=wanted.base_url,
+        api_version=wanted.api_version,
+    )
+    return OpenAIProvider(host=host, tools=wanted.tools, prices=wanted.prices)
+
+
+def _codex(wanted: _Wanted) -> Provider:
+    from claw_nb.providers.codex import CodexProvider  # noqa: PLC0415
+    from claw_nb.providers.codex_login import CodexLogin  # noqa: PLC0415
+
+    file = wanted.login.file
+    assert file is not None
+    return CodexProvider(
+        CodexLogin(file.expanduser(), mode=wanted.login.mode),
+        base_url=wanted.base_url,
+        originator=wanted.login.originator,
         prices=wanted.prices,
     )
 
@@ -104,6 +146,24 @@ _ENTRIES: Mapping[str, _Entry] = {
         install="pip install 'claw-nb[openai]'",
         packages=("openai", "httpx2"),
     ),
+    "azure-openai": _Entry(
+        make=_azure,
+        default_model="",
+        about="your deployments at Azure OpenAI; the model is a deployment's name",
+        key_variable="AZURE_OPENAI_API_KEY",
+        url_variable="AZURE_OPENAI_ENDPOINT",
+        version_variable="OPENAI_API_VERSION",
+        model_is="the name of your deployment",
+        install="pip install 'claw-nb[openai]'",
+        packages=("openai", "httpx2"),
+    ),
+    "codex-subscription": _Entry(
+        make=_codex,
+        default_model="gpt-5.4",
+        about="a ChatGPT plan, with the login of the Codex CLI (`codex login`) instead of a key",
+        install="pip install 'claw-nb[openai]'",
+        packages=("openai", "httpx2"),
+    ),
     "scripted": _Entry(
         make=_scripted,
         default_model="script",
@@ -121,8 +181,20 @@ def about(name: str) -> str:
 
 
 def default_model(name: str) -> str:
-    """The model that is asked when none is set."""
+    """The model that is asked when none is set, or "" when one must be."""
     return _entry(name).default_model
+
+
+def model_for(name: str, model: str | None) -> str:
+    """The model to ask: the given one, else the default; raises ProviderError without either."""
+    entry = _entry(name)
+    if model or entry.default_model:
+        return model or entry.default_model
+    raise ProviderError(
+        f"{name} needs {entry.model_is}, and none is set",
+        kind="missing",
+        hint="Set it: `claw config set provider.model NAME`, or give --model NAME.",
+    )
 
 
 def needs_key(name: str, *, base_url: str | None = None) -> bool:
@@ -136,12 +208,19 @@ def key_variable(name: str) -> str:
     return _entry(name).key_variable
 
 
+def at_vendor(name: str, *, base_url: str | None, env: Mapping[str, str] = os.environ) -> bool:
+    """Whether the vendor itself is asked, so that its list prices hold."""
+    return not (base_url or env.get(_entry(name).url_variable))
+
+
 def make(
     name: str,
     *,
     model: str | None = None,
     base_url: str | None = None,
     api_key: str | None = None,
+    api_version: str | None = None,
+    login: Login = Login(),
     script: Path | None = None,
     tools: ToolMode = "native",
     prices: Mapping[str, Price] | None = None,
@@ -173,6 +252,8 @@ def make(
     wanted = _Wanted(
         api_key=key,
         base_url=base_url,
+        api_version=api_version or env.get(entry.version_variable) or None,
+        login=replace(login, file=login.file or _codex_file(env)),
         script=script,
         tools=tools,
         prices={**listed, **(prices or {})},
@@ -187,6 +268,11 @@ def make(
             kind="missing",
             hint=f"Install it: {entry.install}",
         ) from error
+
+
+def _codex_file(env: Mapping[str, str]) -> Path:
+    home = env.get("CODEX_HOME")
+    return (Path(home) if home else Path("~/.codex")) / "auth.json"
 
 
 def _entry(name: str) -> _Entry:

@@ -58,13 +58,17 @@ def refused(able: frozenset[str], said: str) -> frozenset[str]:
 
 
 def parameters(
-    request: ModelRequest, able: frozenset[str], schema: Mapping[str, Any] | None
+    request: ModelRequest,
+    able: frozenset[str],
+    schema: Mapping[str, Any] | None,
+    *,
+    provider: str = "openai",
 ) -> dict[str, Any]:
-    """The keyword arguments of ``chat.completions.create``."""
+    """The keyword arguments of ``chat.completions.create``; ``provider`` tells whose reasoning fits."""
     limit = "max_completion_tokens" if "new_limit" in able else "max_tokens"
     given: dict[str, Any] = {
         "model": request.model,
-        "messages": list(_messages(request, able)),
+        "messages": list(_messages(request, able, provider)),
         "stream": True,
         limit: request.max_tokens,
     }
@@ -91,7 +95,7 @@ def _tool(spec: ToolSpec) -> Row:
     }
 
 
-def _messages(request: ModelRequest, able: frozenset[str]) -> Iterator[Row]:
+def _messages(request: ModelRequest, able: frozenset[str], provider: str) -> Iterator[Row]:
     if request.system:
         yield {"role": "system", "content": request.system}
     last_user = max(
@@ -103,7 +107,7 @@ def _messages(request: ModelRequest, able: frozenset[str]) -> Iterator[Row]:
                 # Reasoning belongs to the turn in work: models ask for it between tool calls and
                 # are confused by that of earlier turns.
                 raw = at > last_user and "reasoning" in able
-                row = _assistant(message, request.model, keep_raw=raw)
+                row = _assistant(message, (provider, request.model) if raw else None)
                 if len(row) > 1:
                     yield row
             case "tool":
@@ -116,7 +120,7 @@ def _messages(request: ModelRequest, able: frozenset[str]) -> Iterator[Row]:
                 yield {"role": "user", "content": _content(message.parts)}
 
 
-def _assistant(message: Message, model: str, *, keep_raw: bool) -> Row:
+def _assistant(message: Message, raw_of: tuple[str, str] | None) -> Row:
     row: Row = {"role": "assistant"}
     if message.text:
         row["content"] = message.text
@@ -131,7 +135,7 @@ def _assistant(message: Message, model: str, *, keep_raw: bool) -> Row:
     if calls:
         row |= {"content": message.text or None, "tool_calls": calls}
     origin = message.origin
-    if keep_raw and origin and (origin.provider, origin.model) == ("openai", model):
+    if origin and (origin.provider, origin.model) == raw_of:
         for block in origin.raw:
             row |= block
     return row

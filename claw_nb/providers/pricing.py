@@ -59,8 +59,8 @@ PRICES: Mapping[str, Price] = {
 }
 """Prices by ``provider/model``. A model that isn't here has no known cost."""
 
-FREE = frozenset({"offline", "scripted"})
-"""Providers that cost nothing."""
+FREE = frozenset({"offline", "scripted", "codex-subscription"})
+"""Providers that cost nothing, or nothing beyond a plan's monthly price."""
 
 _DATE = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2})$")
 
@@ -97,3 +97,24 @@ def priced(
 ) -> Usage:
     """The usage with its cost."""
     return replace(usage, cost=cost(provider, model, usage, prices=prices))
+
+
+def price_list(
+    own: Mapping[str, Mapping[str, float]], *, at_vendor: bool = True
+) -> dict[str, Price]:
+    """All prices that hold: the user's ``own`` rows go before ours.
+
+    A row needs ``input`` and ``output``; what it doesn't say of the cache costs as much as input.
+    Services elsewhere than ``at_vendor`` have only the user's.
+    """
+    listed = dict(PRICES) if at_vendor else {}
+    for model, row in own.items():
+        upto = row.get("upto")
+        listed[model] = Price(
+            input=row["input"],
+            output=row["output"],
+            cache_read=row.get("cache_read", row["input"]),
+            cache_write=row.get("cache_write", row["input"]),
+            upto=None if upto is None else int(upto),
+        )
+    return listed

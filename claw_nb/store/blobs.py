@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from pathlib import Path
 
 from claw_nb.core.clock import NewId
@@ -45,6 +46,16 @@ class Blobs:
                 raise
             sync_folder(path.parent)
         return digest
+
+    def find(self, beginning: str) -> str:
+        """The digest that begins so; NotFound when there is none."""
+        if re.fullmatch(r"[0-9a-f]{16,64}", beginning):
+            for path in (self.folder / beginning[:2]).glob(f"{beginning[2:]}*.json"):
+                return beginning[:2] + path.stem
+        raise NotFound(
+            f"There is nothing kept as {beginning[:70]!r}.",
+            hint="Give the handle exactly as the result named it.",
+        )
 
     def load(self, digest: str) -> str:
         """The text with this digest; NotFound when it is gone, StoreError when it was changed."""

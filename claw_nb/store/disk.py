@@ -39,16 +39,31 @@ def append_line(path: Path, line: bytes) -> None:
 
     A line that a killed writer left torn is closed first, so that only that one is lost.
     """
+    handle = open_lines(path)
+    try:
+        write_line(handle, line)
+    finally:
+        os.close(handle)
+
+
+def open_lines(path: Path) -> int:
+    """A handle to append lines with; a torn last line is closed."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         size = os.fstat(handle).st_size
         if size:
             os.lseek(handle, size - 1, os.SEEK_SET)
             if os.read(handle, 1) != b"\n":
-                line = b"\n" + line
-        rest = memoryview(line + b"\n")
-        while rest:
-            # A full disk shortens a write before it refuses one.
-            rest = rest[os.write(handle, rest) :]
-    finally:
+                os.write(handle, b"\n")
+    except BaseException:
         os.close(handle)
+        raise
+    return handle
+
+
+def write_line(handle: int, line: bytes) -> None:
+    """Append one line, whole, or as much of it as the disk takes before it refuses."""
+    rest = memoryview(line + b"\n")
+    while rest:
+        # A full disk shortens a write before it refuses one.
+        rest = rest[os.write(handle, rest) :]

@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ _COLUMNS = (
     "seq",
     "id",
     "ts",
+    "kind",
     "run_id",
     "task_id",
     "agent",
@@ -39,24 +41,38 @@ Sealed = Callable[[Sequence[Path], str, Sequence[str]], list[tuple[Any, ...]]]
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One message as it was logged; ``data`` is the message in JSON."""
+    """One message, or one compaction, as it was logged; ``data`` is the JSON object."""
 
     seq: int
     id: str
     ts: int
+    kind: str
     run_id: str | None
     task_id: str | None
     agent: str | None
     role: str | None
     model: str | None
     text: str | None
-    data: Mapping[str, Any]
+    raw: str
+
+    @cached_property
+    def data(self) -> Mapping[str, Any]:
+        """The message, or the compaction."""
+        found: Mapping[str, Any] = json.loads(self.raw)
+        return found
 
     @classmethod
-    def of(cls, row: LogRow, seq: int) -> Entry:
+    def of(cls, row: LogRow, packed: form.Packed, seq: int) -> Entry:
         """The entry of a row just logged: with clean text, as it will be read back."""
-        kept = {name: getattr(row, name) for name in _COLUMNS[1:-2]}
-        return cls(seq=seq, **kept, data=json.loads(form.dumps(row.data)))
+        kept = {name: packed[name] for name in _COLUMNS[1:-2]}
+        if packed["blob"]:
+            return cls(seq=seq, **kept | {"text": row.text}, raw=form.dumps(row.data))
+        return cls(seq=seq, **kept, raw=packed["data"])
+
+
+def said(row: LogRow) -> bool:
+    """Whether a row is part of what was said; ``rows.SAID`` is the same for SQL."""
+    return row.kind == "message.added" or (row.kind == "compaction.finished" and row.status == "ok")
 
 
 class History:
@@ -71,16 +87,16 @@ class History:
         self._known: OrderedDict[str, tuple[Entry, ...]] = OrderedDict()
 
     def entries(self, session_id: str) -> tuple[Entry, ...]:
-        """The messages of a session in order."""
+        """The messages and compactions of a session in order."""
         with self._lock:
             known = self._known.get(session_id, ())
         last = known[-1].seq if known else 0
         with self._state.read() as read:
             (count,) = read.execute(
-                "SELECT messages FROM sessions WHERE id = ?", (session_id,)
+                "SELECT messages + compactions FROM sessions WHERE id = ?", (session_id,)
             ).fetchone() or (None,)
             rows = read.execute(
-                f"SELECT {', '.join(_COLUMNS)} FROM inbox WHERE session_id = ? AND kind = 'message.added' "
+                f"SELECT {', '.join(_COLUMNS)} FROM inbox WHERE session_id = ? AND {form.SAID} "
                 "ORDER BY seq",
                 (session_id,),
             ).fetchall()
@@ -121,6 +137,8 @@ class History:
         for row in rows:
             columns = dict(zip(_COLUMNS, row, strict=True))
             blob = columns.pop("blob")
-            columns["data"] = form.payload(columns["data"], blob, self._blobs.load)
-            entries.append(Entry(**columns))
+            raw = columns.pop("data")
+            if blob:
+                raw = form.dumps(form.payload(raw, blob, self._blobs.load))
+            entries.append(Entry(**columns, raw=raw))
         return tuple(entries)

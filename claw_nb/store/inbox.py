@@ -17,7 +17,7 @@ from claw_nb.store import projections
 from claw_nb.store.blobs import Blobs
 from claw_nb.store.disk import sync_folder, write_synced
 from claw_nb.store.home import Home
-from claw_nb.store.rows import KEPT, Packed, pack
+from claw_nb.store.rows import KEPT, LIMIT, Packed, pack
 from claw_nb.store.state import State
 from claw_nb.store.trouble import explain_disk
 
@@ -48,8 +48,17 @@ class Inbox:
 
     def append(self, rows: Sequence[LogRow], *, tx: sqlite3.Connection | None = None) -> int | None:
         """Insert the rows and return the ``seq`` of the last one, None when they were spilled."""
+        return self.insert(self.pack(rows), tx=tx)
+
+    def pack(self, rows: Sequence[LogRow], *, limit: int = LIMIT) -> list[Packed]:
+        """The rows as they are inserted; payloads beyond the limit are in blobs by then."""
         writer = f"{self._host}:{os.getpid()}"
-        packed = [pack(row, writer=writer, save=self.blobs.save) for row in rows]
+        return [pack(row, writer=writer, save=self.blobs.save, limit=limit) for row in rows]
+
+    def insert(
+        self, packed: Sequence[Packed], *, tx: sqlite3.Connection | None = None
+    ) -> int | None:
+        """Insert packed rows; see ``append``. Within a call the ``seq`` rises by one each row."""
         if tx is not None:
             return self._insert(tx, packed)
         try:

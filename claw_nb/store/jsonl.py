@@ -6,20 +6,23 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from claw_nb.core.errors import InvalidInput, NotFound
 from claw_nb.core.records import LogRow, Session
-from claw_nb.store.disk import append_line
+from claw_nb.store.disk import open_lines, write_line
 from claw_nb.store.home import Home
 from claw_nb.store.rows import dumps
 from claw_nb.store.trouble import explain_disk
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ENDS = ("run.finished", "run.failed")
 _log = logging.getLogger(__name__)
 
 
@@ -28,24 +31,58 @@ class Journal:
 
     def __init__(self, home: Home) -> None:
         self._home = home
+        self._open: dict[Path, int] = {}
+        self._lock = threading.Lock()
 
-    def note(self, session: Session, row: LogRow) -> None:
-        """Append a row of a run. The database has it already, so trouble is only logged."""
+    def note(self, session: Session, rows: Sequence[LogRow], datas: Sequence[str]) -> None:
+        """Append rows of a run. The database has them already, so trouble is only logged.
+
+        ``datas`` are the rows' ``data`` as JSON text.
+        """
+        pairs = list(zip(rows, datas, strict=True))
+        run_id = rows[0].run_id
         try:
-            if row.run_id:
-                _append(self._home.runs, row.run_id, [_run_line(row)])
-            if row.kind == "message.added":
+            if run_id:
+                file = path_of(self._home.runs, run_id)
+                self._append(file, [_run_line(row, data) for row, data in pairs])
+            lines = [line for row, data in pairs for line in _said(row, data)]
+            if lines:
                 file = path_of(self._home.sessions, session.id)
-                head = [] if file.exists() else [header(session)]
-                _append(self._home.sessions, session.id, [*head, message_line(row)])
+                self._append(file, lines, head=lambda: dumps(header(session)))
         except OSError as error:
+            self.close()
             _log.warning("%s is not kept as JSON lines: %s", session.id, error)
+        # Between runs no file is held open: others may move or delete it.
+        if not run_id or rows[-1].kind in _ENDS:
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the files that a run was being written to."""
+        with self._lock:
+            for handle in self._open.values():
+                os.close(handle)
+            self._open.clear()
+
+    def _append(
+        self, path: Path, lines: Sequence[str], *, head: Callable[[], str] | None = None
+    ) -> None:
+        """Append lines; ``head`` goes before them where the file is new."""
+        with self._lock:
+            handle = self._open.get(path)
+            if handle is None:
+                if head is not None and not path.exists():
+                    lines = [head(), *lines]
+                path.parent.mkdir(parents=True, exist_ok=True)
+                handle = self._open[path] = open_lines(path)
+            write_line(handle, "\n".join(lines).encode())
 
     def index(self, sessions: Iterable[Session]) -> None:
         """Write ``sessions/index.json`` anew: which conversation is in which file."""
         listing = [
             {"file": path_of(Path(), session.id).name, **_header(session),
-             "updated": moment(session.updated), "messages": session.messages}
+             "updated": moment(session.updated), "messages": session.messages,
+             "compactionCount": session.compactions, "contextTokens": session.context_tokens,
+             **({"rotatedTo": session.next} if session.next else {})}
             for session in sessions
         ]  # fmt: skip
         fresh = self._home.sessions / f".index-{os.getpid()}.json"
@@ -95,6 +132,8 @@ def read_transcript(path: Path) -> Transcript:
                 head = head or _session(entry)
             elif entry["type"] == "message":
                 rows.append(_row(entry))
+            elif entry["type"] == "compaction":
+                rows.append(_compaction(entry))
         except (ValueError, KeyError, TypeError):
             broken += 1
     if head is None:
@@ -109,7 +148,7 @@ def transcript_lines(session: Session, rows: Iterable[LogRow]) -> Iterator[str]:
     """A session as the lines of its file, without line ends."""
     yield dumps(header(session))
     for row in rows:
-        yield dumps(message_line(row))
+        yield from _said(row, dumps(row.data))
 
 
 def header(session: Session) -> dict[str, Any]:
@@ -117,35 +156,47 @@ def header(session: Session) -> dict[str, Any]:
     return {"type": "session", "version": 1, **_header(session)}
 
 
-def message_line(row: LogRow) -> dict[str, Any]:
-    """A message's line."""
+def _said(row: LogRow, data: str) -> list[str]:
+    """The line of a row in its session's file, if it has one there."""
     more = {name: getattr(row, name) for name in ("run_id", "task_id", "agent", "model")}
-    return {
-        "type": "message",
+    facts = {
         "id": row.id,
         "ts": moment(row.ts),
         **{name: value for name, value in more.items() if value is not None},
-        "message": row.data,
     }
+    match row.kind:
+        case "message.added":
+            return [_with({"type": "message", **facts}, "message", data)]
+        case "compaction.finished" if row.status in (None, "ok"):
+            rest = {"type": "compaction", **facts, "summary": row.text}
+            return [_with(rest, "compaction", data)]
+        case "session.rotated":
+            return [dumps({"type": "rotated", **facts, **row.data})]
+        case _:
+            return []
+
+
+def _with(facts: Mapping[str, Any], name: str, data: str) -> str:
+    """The object with one more member, which is JSON text already."""
+    return f'{dumps(facts)[:-1]},"{name}":{data}}}'
 
 
 def moment(ts: int) -> str:
     """UTC microseconds as RFC 3339 text."""
-    return (_EPOCH + timedelta(microseconds=ts)).isoformat(timespec="microseconds")
+    seconds, micros = divmod(ts, 1_000_000)
+    return f"{_second(seconds)}.{micros:06}+00:00"
 
 
+@lru_cache(maxsize=8)
+def _second(seconds: int) -> str:
+    # The rows of a run are written within few of them.
+    return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+@lru_cache(maxsize=64)
 def path_of(folder: Path, name: str) -> Path:
     """The file of an id; ids from elsewhere may hold what a file name may not."""
     return folder / f"{re.sub(r'[^A-Za-z0-9._-]', '_', name)}.jsonl"
-
-
-def _append(folder: Path, name: str, lines: Iterable[Mapping[str, Any]]) -> None:
-    path = path_of(folder, name)
-    try:
-        append_line(path, "\n".join(map(dumps, lines)).encode())
-    except FileNotFoundError:
-        folder.mkdir(parents=True, exist_ok=True)
-        append_line(path, "\n".join(map(dumps, lines)).encode())
 
 
 def _header(session: Session) -> dict[str, Any]:
@@ -153,10 +204,14 @@ def _header(session: Session) -> dict[str, Any]:
     return {name: getattr(session, name) for name in names} | {"created": moment(session.created)}
 
 
-def _run_line(row: LogRow) -> dict[str, Any]:
-    given = {field.name: getattr(row, field.name) for field in fields(row)}
-    kept = {name: value for name, value in given.items() if value is not None and value != {}}
-    return kept | {"ts": moment(row.ts)}
+_RUN_COLUMNS = tuple(field.name for field in fields(LogRow) if field.name != "data")
+
+
+def _run_line(row: LogRow, data: str) -> str:
+    given = {name: getattr(row, name) for name in _RUN_COLUMNS}
+    kept = {name: value for name, value in given.items() if value is not None}
+    kept["ts"] = moment(row.ts)
+    return dumps(kept) if data == "{}" else _with(kept, "data", data)
 
 
 def _ts(text: str) -> int:
@@ -178,4 +233,12 @@ def _row(entry: Mapping[str, Any]) -> LogRow:
         task_id=entry.get("task_id"), agent=entry.get("agent"), role=message["role"],
         model=entry.get("model"), data=message,
         text="\n".join(p["text"] for p in message["parts"] if p["type"] == "text"),
+    )  # fmt: skip
+
+
+def _compaction(entry: Mapping[str, Any]) -> LogRow:
+    return LogRow(
+        id=entry["id"], ts=_ts(entry["ts"]), kind="compaction.finished", status="ok",
+        run_id=entry.get("run_id"), task_id=entry.get("task_id"), agent=entry.get("agent"),
+        text=entry["summary"], data=entry["compaction"],
     )  # fmt: skip

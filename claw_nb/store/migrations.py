@@ -99,7 +99,56 @@ CREATE INDEX approvals_run ON approvals (run_id, digest);
     + TASK_TABLES
 )
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_RULES = """
+CREATE TABLE approval_rules (
+    id TEXT PRIMARY KEY,
+    reach TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    root TEXT NOT NULL,
+    session_id TEXT,
+    path TEXT,
+    "by" TEXT NOT NULL DEFAULT '',
+    created INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX approval_rules_tool ON approval_rules (tool, agent, root);
+"""
+
+_SPENT = """
+ALTER TABLE sessions ADD COLUMN compactions INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN context_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN next TEXT NOT NULL DEFAULT '';
+
+-- What models took, added up as it is logged: budgets are looked at before each call.
+CREATE TABLE spent (
+    day INTEGER NOT NULL,
+    session_id TEXT NOT NULL,
+    task_id TEXT NOT NULL,
+    task_run_id TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    calls INTEGER NOT NULL DEFAULT 0,
+    unpriced INTEGER NOT NULL DEFAULT 0,
+    tokens_in INTEGER NOT NULL DEFAULT 0,
+    tokens_out INTEGER NOT NULL DEFAULT 0,
+    cache_read INTEGER NOT NULL DEFAULT 0,
+    cache_write INTEGER NOT NULL DEFAULT 0,
+    cost REAL NOT NULL DEFAULT 0,
+    PRIMARY KEY (day, session_id, task_id, task_run_id, agent, provider, model)
+) WITHOUT ROWID;
+CREATE INDEX spent_session ON spent (session_id);
+CREATE INDEX spent_task_run ON spent (task_run_id);
+INSERT INTO spent
+SELECT ts / 86400000000, coalesce(session_id, ''), coalesce(task_id, ''), '', coalesce(agent, ''),
+    coalesce(name, ''), coalesce(model, ''), count(*), sum(cost IS NULL),
+    sum(coalesce(tokens_in, 0)), sum(coalesce(tokens_out, 0)),
+    sum(coalesce(json_extract(data, '$.cache_read'), 0)),
+    sum(coalesce(json_extract(data, '$.cache_write'), 0)), sum(coalesce(cost, 0))
+FROM inbox WHERE kind = 'turn.finished' GROUP BY 1, 2, 3, 5, 6, 7;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _RULES, _SPENT)
 """Script ``n`` leads from version ``n`` to ``n + 1``. Within a major release they only add."""
 
 VERSION = len(MIGRATIONS)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from claw_nb.core.clock import Clock, NewId
 from claw_nb.core.events import (
     ApprovalRequested,
     ApprovalResolved,
+    CompactionFinished,
+    CompactionStarted,
     Event,
     MessageAdded,
     ReminderAdded,
@@ -18,6 +21,9 @@ from claw_nb.core.events import (
     RunFailed,
     RunFinished,
     RunStarted,
+    SessionRotated,
+    SubagentFinished,
+    SubagentStarted,
     TextAdded,
     ThinkingAdded,
     ToolFinished,
@@ -26,7 +32,7 @@ from claw_nb.core.events import (
     TurnFinished,
     TurnStarted,
 )
-from claw_nb.core.messages import Message, ToolResult
+from claw_nb.core.messages import Message, ToolResult, Usage
 from claw_nb.core.records import LogRow, Session
 from claw_nb.core.redact import redact, redact_json
 from claw_nb.core.wire import to_json
@@ -44,9 +50,11 @@ class Recording:
     task_id: str | None
     clock: Clock
     new_id: NewId
+    task_run: str | None = None
     run_id: str | None = field(default=None, init=False)
     provider: str | None = field(default=None, init=False)
     model: str | None = field(default=None, init=False)
+    _running: set[str] = field(default_factory=set, init=False)
 
     def row(self, event: Event) -> LogRow | None:
         """The log row of an event, free of secrets; None when it is for watching only."""
@@ -70,6 +78,20 @@ class Recording:
             **hot,
         )
 
+    def can_wait(self, event: Event) -> bool:
+        """Whether the next event follows at once, so that both may be saved together.
+
+        After the model's answer comes its message, and after the last tool that was running the
+        message with the results.
+        """
+        match event:
+            case ToolStarted(call=call):
+                self._running.add(call.id)
+            case ToolFinished(call=call):
+                self._running.discard(call.id)
+                return not self._running
+        return isinstance(event, TurnFinished)
+
     def _hot(self, event: Event) -> dict[str, Any]:
         """The event's columns: what is asked for often stands in one of its own."""
         match event:
@@ -85,12 +107,26 @@ class Recording:
             case TurnFinished(usage=usage):
                 return self._end(event) | {
                     "status": event.stop,
-                    "data": {
-                        "turn": event.turn,
-                        "cache_read": usage.cache_read,
-                        "cache_write": usage.cache_write,
-                    },
+                    "data": {"turn": event.turn, "context": event.context} | self._cached(usage),
                 }
+            case CompactionStarted():
+                return {"status": event.reason}
+            case CompactionFinished(compaction=made):
+                covered = {"covers": made.covers, "at": made.at} if made else {}
+                return self._spent(event.usage) | {
+                    "status": "ok" if made else "none",
+                    "text": made.summary if made else None,
+                    "data": {
+                        "reason": event.reason,
+                        "before": event.before,
+                        "after": event.after,
+                        "by": event.by,
+                    }
+                    | covered
+                    | self._cached(event.usage),
+                }
+            case SessionRotated():
+                return {"status": "ok"}
             case ToolStarted(call=call):
                 return {"name": call.name}
             case ToolFinished(call=call, result=result):
@@ -112,6 +148,17 @@ class Recording:
                 }
             case ReminderAdded():
                 return {"status": event.reason, "text": event.text}
+            case SubagentStarted(task=task):
+                return {"name": "subagent", "text": task}
+            case SubagentFinished(usage=usage):
+                return {
+                    "name": "subagent",
+                    "status": event.stop,
+                    "ms": event.ms,
+                    "tokens_in": usage.input,
+                    "tokens_out": usage.output,
+                    "cost": usage.cost,
+                }
             case RetryScheduled():
                 return {"status": event.kind, "text": event.error, "model": self.model}
             case RunFinished():
@@ -122,19 +169,31 @@ class Recording:
                 return {}
 
     def _end(self, event: TurnFinished | RunFinished | RunFailed) -> dict[str, Any]:
+        return self._spent(event.usage) | {"ms": event.ms}
+
+    def _spent(self, usage: Usage) -> dict[str, Any]:
         return {
             "name": self.provider,
             "model": self.model,
-            "tokens_in": event.usage.input,
-            "tokens_out": event.usage.output,
-            "cost": event.usage.cost,
-            "ms": event.ms,
+            "tokens_in": usage.input,
+            "tokens_out": usage.output,
+            "cost": usage.cost,
         }
+
+    def _cached(self, usage: Usage) -> dict[str, Any]:
+        """What of the usage has no column, and the run of a task that it belongs to."""
+        cached = {"cache_read": usage.cache_read, "cache_write": usage.cache_write}
+        return cached | ({"task_run": self.task_run} if self.task_run else {})
+
+
+@lru_cache
+def _kind(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", ".", name).lower()
 
 
 def kind_of(event: Event) -> str:
     """``RunStarted`` is ``run.started``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", ".", type(event).__name__).lower()
+    return _kind(type(event).__name__)
 
 
 def _words(message: Message) -> str:
@@ -143,16 +202,33 @@ def _words(message: Message) -> str:
 
 
 async def record(
-    events: AsyncIterator[Event], recording: Recording, *, save: Callable[[LogRow], None]
+    events: AsyncIterator[Event],
+    recording: Recording,
+    *,
+    save: Callable[[Session, Sequence[LogRow]], None],
+    succeed: Callable[[Session, str], Session],
 ) -> AsyncGenerator[Event, None]:
-    """Save each event that matters before anybody sees it, and pass every one on."""
+    """Save each event that matters before anybody sees it, and pass every one on.
+
+    One that the next follows at once is saved together with that. ``succeed`` makes the session in
+    which a conversation goes on.
+    """
+    waiting: list[LogRow] = []
     try:
         async for event in events:
             row = recording.row(event)
             if row is not None:
-                save(row)
+                waiting.append(row)
+            can_wait = recording.can_wait(event)
+            if waiting and not can_wait:
+                save(recording.session, waiting)
+                waiting = []
+            if isinstance(event, SessionRotated):
+                recording.session = succeed(recording.session, event.session_id)
             yield event
     finally:
+        if waiting:
+            save(recording.session, waiting)
         # Closing this stage closes the one before it, at once and not when memory is freed.
         if isinstance(events, AsyncGenerator):
             await events.aclose()

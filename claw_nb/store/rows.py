@@ -92,6 +92,9 @@ LIMIT = 64_000
 PREVIEW = 2_000
 """Characters of a moved text that stay in the row."""
 
+SAID = "(kind = 'message.added' OR (kind = 'compaction.finished' AND status = 'ok'))"
+"""The SQL condition on rows that make up a conversation."""
+
 KEPT = tuple(name for name in COLUMNS if name != "seq")
 """The columns that a writer fills; SQLite gives the ``seq``."""
 
@@ -102,11 +105,11 @@ Packed = dict[str, Any]
 """A row's columns by name."""
 
 
-def pack(row: LogRow, *, writer: str, save: Callable[[str], str]) -> Packed:
-    """The row's columns; ``save`` keeps a big payload and returns its digest."""
+def pack(row: LogRow, *, writer: str, save: Callable[[str], str], limit: int = LIMIT) -> Packed:
+    """The row's columns; ``save`` keeps a payload beyond the limit and returns its digest."""
     text = None if row.text is None else clean(row.text)
     data, blob = dumps(row.data), None
-    if len(text or "") + len(data) > LIMIT:
+    if len(text or "") + len(data) > limit:
         blob = save(dumps({"text": text, "data": row.data}))
         text, data = text and text[:PREVIEW], "{}"
     packed: Packed = dict(zip(_HOT, _hot(row), strict=True))

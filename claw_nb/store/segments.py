@@ -15,7 +15,7 @@ from claw_nb.core.clock import Clock, NewId
 from claw_nb.store.disk import sync_file, sync_folder
 from claw_nb.store.duck import listed, quoted, scratch
 from claw_nb.store.home import Home
-from claw_nb.store.rows import COLUMNS, VERSION
+from claw_nb.store.rows import COLUMNS, SAID, VERSION
 from claw_nb.store.trouble import explain_disk
 
 _ROW_GROUP = 40_960
@@ -166,6 +166,6 @@ def rows_of(
     with scratch() as duck:
         return duck.execute(
             f"SELECT {', '.join(casts.get(name, name) for name in columns)} FROM {reading(files)} "
-            "WHERE session_id = ? AND kind = 'message.added' ORDER BY seq",
+            f"WHERE session_id = ? AND {SAID} ORDER BY seq",
             [session_id],
         ).fetchall()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from claw_nb.core.clock import Clock, NewId
 from claw_nb.core.errors import InvalidInput, NotFound
-from claw_nb.core.messages import Message, repair
+from claw_nb.core.messages import Compaction, Message, repair
 from claw_nb.core.records import LogRow, Session
 from claw_nb.core.wire import message_from_json
 from claw_nb.store.history import Entry, History
@@ -29,6 +29,14 @@ class Imported:
     session: Session
     added: int
     broken: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Past:
+    """A conversation: every message, and the summary that a model is sent for the first of them."""
+
+    messages: tuple[Message, ...]
+    compaction: Compaction | None
 
 
 class Sessions:
@@ -103,8 +111,37 @@ class Sessions:
 
     def messages(self, id: str) -> tuple[Message, ...]:  # noqa: A002
         """The conversation so far, repaired: every tool call has its result."""
+        return repair(self.past(id).messages)
+
+    def past(self, id: str) -> Past:  # noqa: A002
+        """The whole conversation as it was logged, and what stands for its beginning."""
         entries = self._entries(self.get(id))
-        return repair(message_from_json(entry.data) for entry in entries)
+        said = tuple(message_from_json(e.data) for e in entries if e.kind == "message.added")
+        made = next((e for e in reversed(entries) if e.kind == "compaction.finished"), None)
+        return Past(messages=said, compaction=_compaction(made) if made else None)
+
+    def succeed(self, old: Session, id: str) -> Session:  # noqa: A002
+        """Begin the conversation in which an old one goes on, at the same place."""
+        now = self._clock()
+        session = replace(
+            old, id=id, created=now, updated=now, messages=0, compactions=0, context_tokens=0,
+            next="",
+        )  # fmt: skip
+        with self._state.tx() as tx:
+            self._insert(tx, session)
+        return session
+
+    def living(self, id: str) -> Session:  # noqa: A002
+        """The session with this id, or the one in which it goes on."""
+        session = self.get(id)
+        seen = {session.id}
+        while session.next and session.next not in seen:
+            try:
+                session = self.get(session.next)
+            except NotFound:
+                break
+            seen.add(session.id)
+        return session
 
     def rename(self, id: str, title: str) -> Session:  # noqa: A002
         """Give a conversation another title."""
@@ -122,6 +159,7 @@ class Sessions:
             tx.execute("DELETE FROM sessions WHERE id = ?", (session.id,))
             tx.execute("DELETE FROM inbox WHERE session_id = ?", (session.id,))
             tx.execute("DELETE FROM approvals WHERE session_id = ?", (session.id,))
+            tx.execute("DELETE FROM approval_rules WHERE session_id = ?", (session.id,))
             tx.execute(
                 "INSERT OR REPLACE INTO removed_sessions (id, removed) VALUES (?, ?)",
                 (session.id, self._clock()),
@@ -188,5 +226,9 @@ class Sessions:
 
 def _log_row(entry: Entry) -> LogRow:
     given = {field.name: getattr(entry, field.name) for field in fields(entry)}
-    del given["seq"]
-    return LogRow(kind="message.added", **given)
+    del given["seq"], given["raw"]
+    return LogRow(**given, data=entry.data)
+
+
+def _compaction(entry: Entry) -> Compaction:
+    return Compaction(covers=entry.data["covers"], at=entry.data["at"], summary=entry.text or "")

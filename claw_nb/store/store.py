@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +16,18 @@ from claw_nb.core.clock import Clock, NewId, new_id, now
 from claw_nb.core.events import Event
 from claw_nb.core.locks import FileLock
 from claw_nb.core.records import LogRow, Session
+from claw_nb.core.redact import redact
 from claw_nb.store.blobs import Blobs
-from claw_nb.store.history import Entry, History
+from claw_nb.store.history import Entry, History, said
 from claw_nb.store.home import Home, journal_for
 from claw_nb.store.inbox import Inbox
 from claw_nb.store.jsonl import Journal
+from claw_nb.store.leases import Leases
 from claw_nb.store.recording import Recording, record
+from claw_nb.store.rows import dumps
+from claw_nb.store.rules import Rules
 from claw_nb.store.sessions import Sessions
+from claw_nb.store.spending import Spending
 from claw_nb.store.state import State, Survives
 
 if TYPE_CHECKING:
@@ -28,6 +36,12 @@ if TYPE_CHECKING:
     from claw_nb.store.catalog import Snapshots
     from claw_nb.store.compaction import Compaction
     from claw_nb.store.query import Result, Trust
+
+
+_IN_INDEX = ("run.started", "run.finished", "run.failed", "compaction.finished", "session.rotated")
+
+HANDLE = 16
+"""Hex digits of a digest that name a kept result."""
 
 
 class Store:
@@ -47,6 +61,9 @@ class Store:
         self.sessions = Sessions(
             state, self._inbox, self._history, self._journal, clock=clock, new_id=new_id
         )
+        self.spending = Spending(state, clock=clock)
+        self.rules = Rules(state, self._inbox, clock=clock, new_id=new_id)
+        self.leases = Leases(home.locks / "sessions", clock=clock)
 
     @classmethod
     def open(
@@ -72,7 +89,8 @@ class Store:
         return cls(paths, state, clock=clock, new_id=new_id)
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection and file."""
+        self._journal.close()
         self._state.close()
 
     # -- state and log -------------------------------------------------------------------------
@@ -99,23 +117,54 @@ class Store:
         session: Session,
         agent: str,
         task_id: str | None = None,
+        task_run: str | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Pass a run's events on, each of them saved before it is seen."""
-        recording = Recording(
-            session=session, agent=agent, task_id=task_id, clock=self.clock, new_id=self.new_id
-        )
-        return record(events, recording, save=lambda row: self._save(session, row))
+        """Pass a run's events on, each of them saved before it is seen.
 
-    def _save(self, session: Session, row: LogRow) -> None:
-        seq = self._inbox.append([row])
-        if row.kind == "message.added":
-            if seq is None:
-                self._history.forget(session.id)
-            else:
-                self._history.learn(session.id, Entry.of(row, seq))
-        self._journal.note(session, row)
-        if row.kind in ("run.started", "run.finished", "run.failed"):
+        ``task_run`` is the run of the task that the events belong to.
+        """
+        recording = Recording(
+            session=session,
+            agent=agent,
+            task_id=task_id,
+            task_run=task_run,
+            clock=self.clock,
+            new_id=self.new_id,
+        )
+        return record(events, recording, save=self._save, succeed=self.sessions.succeed)
+
+    def _save(self, session: Session, rows: Sequence[LogRow]) -> None:
+        packed = self._inbox.pack(rows)
+        last = self._inbox.insert(packed)
+        if last is None:
+            self._history.forget(session.id)
+        else:
+            first = last - len(rows) + 1
+            for seq, row, columns in zip(count(first), rows, packed, strict=False):
+                if said(row):
+                    self._history.learn(session.id, Entry.of(row, columns, seq))
+        datas = [
+            dumps(row.data) if columns["blob"] else columns["data"]
+            for row, columns in zip(rows, packed, strict=True)
+        ]
+        self._journal.note(session, rows, datas)
+        if rows[-1].kind in _IN_INDEX:
             self.sessions.write_index()
+
+    def keep_result(self, session_id: str | None, tool: str, text: str, *, agent: str) -> str:
+        """Keep a tool's long result and return the handle to ``read_result`` it by."""
+        row = LogRow(
+            id=self.new_id(), ts=self.clock(), kind="result.kept", session_id=session_id,
+            agent=agent, name=tool, text=redact(text),
+        )  # fmt: skip
+        packed = self._inbox.pack([row], limit=0)
+        self._inbox.insert(packed)
+        return str(packed[0]["blob"])[:HANDLE]
+
+    def read_result(self, handle: str) -> str:
+        """The whole text of a result that was kept; NotFound when there is none."""
+        text: str = json.loads(self.blobs.load(self.blobs.find(handle)))["text"]
+        return text
 
     # -- the lake ------------------------------------------------------------------------------
 
@@ -158,6 +207,19 @@ class Store:
         self._inbox.import_spilled()
         access: catalog.Access = "files" if external_access else "none"
         return catalog.connection(self._snapshots, self.paths, frames=frames or {}, access=access)
+
+    def select(self, sql: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
+        """The rows of our own SQL over the views, by column; ``values`` stand for its ``?``."""
+        from claw_nb.store import catalog
+
+        self._inbox.import_spilled()
+        words = set(re.findall(r"\w+", sql.lower()))
+        with closing(
+            catalog.connection(self._snapshots, self.paths, frames={}, words=words)
+        ) as duck:
+            found = duck.execute(sql, list(values))
+            names = [column[0] for column in found.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     async def query(
         self, sql: str, *, frames: Mapping[str, object] | None = None, trust: Trust = "user"

@@ -107,22 +107,30 @@ VIEWS: Mapping[str, View] = {
         "FROM raw.log WHERE kind = 'turn.finished'",
     ),
     "usage": View(
-        description="Tokens and money by day, agent and model.",
+        description="Tokens and money by day, agent, model, session and task.",
         columns={
             "day": "the day, UTC",
             "agent": "the agent's name",
+            "session_id": "the conversation",
+            "task_id": "the scheduled task behind it",
             "provider": "who served the model",
             "model": "the model's name",
             "calls": "answers of the model",
             "tokens_in": _EVENT_WORDS["tokens_in"],
             "tokens_out": "tokens written",
             "cache_read": "tokens read from the provider's cache",
+            "cache_write": "tokens written to it",
             "cost": "US dollars, as far as prices are known",
+            "unpriced": "calls whose price is not known",
         },
-        query="SELECT ts::DATE AS day, agent, name AS provider, model, count(*) AS calls, "
+        query="SELECT ts::DATE AS day, agent, session_id, task_id, name AS provider, model, "
+        "count(*) AS calls, "
         "sum(tokens_in)::BIGINT AS tokens_in, sum(tokens_out)::BIGINT AS tokens_out, "
-        "sum((data->>'cache_read')::BIGINT)::BIGINT AS cache_read, sum(cost) AS cost "
-        "FROM raw.log WHERE kind = 'turn.finished' GROUP BY ALL",
+        "sum((data->>'cache_read')::BIGINT)::BIGINT AS cache_read, "
+        "sum((data->>'cache_write')::BIGINT)::BIGINT AS cache_write, sum(cost) AS cost, "
+        "count(*) FILTER (cost IS NULL) AS unpriced "
+        "FROM raw.log WHERE name IS DISTINCT FROM 'replay' AND (kind = 'turn.finished' "
+        "OR (kind = 'compaction.finished' AND tokens_out > 0)) GROUP BY ALL",
     ),
     "sessions": View(
         description="The conversations.",
@@ -135,6 +143,9 @@ VIEWS: Mapping[str, View] = {
             "created": "when it began, UTC",
             "updated": "when something was last said, UTC",
             "messages": "how many messages it has",
+            "compactions": "how often its older turns were summarised",
+            "context_tokens": "how long it is as a model is sent it",
+            "next": "the session in which it goes on, when it had grown too long",
         },
         query=f"SELECT * REPLACE ({_time('created', 'updated')}) FROM raw.sessions",
     ),

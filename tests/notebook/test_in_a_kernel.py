@@ -81,7 +81,9 @@ def test_history_holds_what_the_user_typed(kernel):
 def test_a_typed_answer_decides(kernel, reply, ran):
     kernel.answers({"calls": [CODE]}, "Ok.")
     cell = kernel.run("%claw ask --new go", reply=reply)
-    assert cell.prompts == ["Allow run_python? [y]es once, yes for this [s]ession, [n]o: "]
+    assert cell.prompts == [
+        "Allow run_python? [y]es once, yes for this [s]ession, always this [t]ool here, [n]o: "
+    ]
     assert ("drawing" in cell.text.splitlines()) == ran
     assert ("denied by you" in cell.text) == (not ran)
 
@@ -102,6 +104,27 @@ def test_a_button_decides_while_the_cell_runs(lab, button, ran):
     assert cell.prompts == []
     assert ("drawing" in cell.text.splitlines()) == ran
     assert not cell.mime("application/vnd.jupyter.widget-view+json")
+
+
+FORGET = """
+from claw_nb.workspace import Workspace
+work = Workspace.open()
+for rule in work.store.rules.list():
+    work.store.rules.forget(rule.id)
+work.close()
+"""
+
+
+def test_always_holds_in_new_conversations_until_it_is_forgotten(lab):
+    lab.answers({"calls": [CODE]}, "Ok.")
+    lab.run("%claw ask --new go", click="Always allow here")
+    lab.answers({"calls": [CODE]}, "Ok.")
+    cell = lab.run("%claw ask --new go again")
+    assert "drawing" in cell.text.splitlines()
+    assert "always allowed here by a rule" in cell.text
+    lab.run(FORGET)
+    lab.answers({"calls": [CODE]}, "Ok.")
+    assert "drawing" not in lab.run("%claw ask --new once more", click="Deny").text.splitlines()
 
 
 def test_vs_code_names_its_notebook_and_gets_buttons(kernel):

@@ -55,7 +55,9 @@ def test_asking_approving_and_stopping_in_a_terminal(terminal):
     type_in(terminal, "%load_ext claw_nb")
     prompt(terminal)
     type_in(terminal, "%claw ask what is it?")
-    terminal.expect(r"Allow run_python\? \[y\]es once, yes for this \[s\]ession, \[n\]o: ")
+    terminal.expect(
+        r"Allow run_python\? \[y\]es once, yes for this \[s\]ession, always this \[t\]ool here, \[n\]o: "
+    )
     assert "print('drawing')" in terminal.before
     type_in(terminal, "y")
     answered = prompt(terminal)

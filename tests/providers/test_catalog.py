@@ -21,23 +21,28 @@ def failure(*args, **given):
 def test_every_provider_is_made_by_its_name(name, tmp_path):
     script = tmp_path / "script.yaml"
     script.write_text("turns: [hello]")
-    provider = catalog.make(name, api_key="k", script=script, env={})
+    provider = catalog.make(
+        name, api_key="k", base_url="https://example.org", script=script, env={}
+    )
     assert provider.name == name
-    assert catalog.default_model(name)
+    assert catalog.model_for(name, "my-model") == "my-model"
     assert catalog.about(name)
 
 
 def test_an_unknown_name_is_answered_with_a_near_one():
     error = failure("Antropic")
     assert error.kind == "not_found"
-    assert error.hint == ("Did you mean anthropic? There are offline, anthropic, openai, scripted.")
+    assert error.hint == (
+        "Did you mean anthropic? There are offline, anthropic, openai, azure-openai, "
+        "codex-subscription, scripted."
+    )
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai"])
+@pytest.mark.parametrize("name", ["anthropic", "openai", "azure-openai"])
 def test_without_a_key_the_variable_is_named(name):
     error = failure(name)
     assert error.kind == "auth"
-    assert f"{name.upper()}_API_KEY is not set" in error.message
+    assert f"{catalog.key_variable(name)} is not set" in error.message
     assert "claw config set provider offline" in error.hint
 
 
@@ -66,6 +71,14 @@ def test_a_server_of_ones_own_needs_no_key(url, needed):
         assert catalog.make("openai", env={"OPENAI_BASE_URL": url}).name == "openai"
 
 
+def test_only_a_deployment_has_no_model_to_fall_back_to():
+    assert [name for name in catalog.NAMES if not catalog.default_model(name)] == ["azure-openai"]
+    with pytest.raises(ProviderError) as caught:
+        catalog.model_for("azure-openai", None)
+    assert caught.value.message == "azure-openai needs the name of your deployment, and none is set"
+    assert "provider.model" in caught.value.hint
+
+
 def test_the_scripted_provider_asks_for_its_script():
     error = failure("scripted")
     assert error.kind == "missing"
@@ -81,6 +94,8 @@ def test_a_tool_mode_is_native_or_prompted():
     ("name", "package", "install"),
     [
         ("openai", "openai", "pip install 'claw-nb[openai]'"),
+        ("azure-openai", "openai", "pip install 'claw-nb[openai]'"),
+        ("codex-subscription", "openai", "pip install 'claw-nb[openai]'"),
         ("anthropic", "anthropic", "pip install claw-nb"),
     ],
 )

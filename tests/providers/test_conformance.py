@@ -1,9 +1,11 @@
 """What every provider promises, asked of each of them."""
 
 import asyncio
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -11,11 +13,15 @@ from claw_nb.core.errors import ProviderError
 from claw_nb.core.messages import Image, Message, Origin, Text, ToolCall, Usage, system, user
 from claw_nb.core.protocols import ModelRequest, Provider, Reply
 from claw_nb.providers.anthropic import AnthropicProvider
+from claw_nb.providers.codex import CodexProvider
+from claw_nb.providers.codex_login import CodexLogin
 from claw_nb.providers.offline import OfflineProvider
 from claw_nb.providers.openai import OpenAIProvider
+from claw_nb.providers.openai_hosts import azure_host
 from claw_nb.providers.script import Turn
 from claw_nb.providers.scripted import ScriptedProvider
 from tests.providers.asking import WEATHER, ask, events_of, request, results
+from tests.providers.logins import write_login
 from tests.providers.offline_specs import TOOLS
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -77,11 +83,24 @@ class Subject:
         return request(*before, asked, model=self.model, tools=self.tools)
 
 
+HOME = tempfile.TemporaryDirectory(prefix="codex-")
+
+
+def codex(url: str, case: str) -> Provider:
+    login = CodexLogin(write_login(Path(HOME.name)), mode="read-only")
+    return CodexProvider(login, base_url=f"{url}/v1")
+
+
 SUBJECTS = {
     "anthropic": Subject(make=lambda url, case: AnthropicProvider(api_key="k", base_url=url)),
     "openai": Subject(
         make=lambda url, case: OpenAIProvider(api_key="k", base_url=f"{url}/v1"), model="gpt-x"
     ),
+    "azure-openai": Subject(
+        make=lambda url, case: OpenAIProvider(host=azure_host(api_key="k", base_url=url)),
+        model="my-deployment",
+    ),
+    "codex-subscription": Subject(make=codex, model="gpt-5.4"),
     "scripted": Subject(make=lambda url, case: ScriptedProvider(SCRIPT[case]), model="script"),
     "offline": Subject(
         make=lambda url, case: OfflineProvider(),
@@ -92,7 +111,7 @@ SUBJECTS = {
 }
 
 each = pytest.mark.parametrize("name", SUBJECTS)
-models = pytest.mark.parametrize("name", ["anthropic", "openai", "scripted"])
+models = pytest.mark.parametrize("name", [name for name in SUBJECTS if name != "offline"])
 """Offline never thinks, is never silent and never overflows."""
 
 
@@ -110,7 +129,8 @@ def test_words_come_in_pieces_and_then_once_as_a_whole(name, aimock):
     assert words == reply.message.text != ""
     assert reply.stop == "end"
     assert reply.message.role == "assistant"
-    assert reply.message.origin == Origin(provider=provider.name, model=subject.model)
+    origin = reply.message.origin
+    assert origin and (origin.provider, origin.model) == (provider.name, subject.model)
 
 
 @each
@@ -180,6 +200,8 @@ def test_tokens_are_counted(aimock):
     assert used == {
         "anthropic": Usage(input=12, output=34, cost=(12 * 2 + 34 * 10) / 1e6),
         "openai": Usage(input=12, output=34, cost=None),
+        "azure-openai": Usage(input=12, output=34, cost=None),
+        "codex-subscription": Usage(input=12, output=34, cost=0.0),
         "scripted": Usage(cost=0.0),
         "offline": Usage(cost=0.0),
     }

@@ -1,4 +1,4 @@
-"""Both wire formats against an independent server: errors, waits and cut streams."""
+"""Every wire format against an independent server: errors, waits and cut streams."""
 
 import asyncio
 
@@ -6,14 +6,31 @@ import pytest
 
 from claw_nb.core.errors import ProviderError
 from claw_nb.providers.anthropic import AnthropicProvider
+from claw_nb.providers.codex import CodexProvider
+from claw_nb.providers.codex_login import CodexLogin
 from claw_nb.providers.openai import OpenAIProvider
+from claw_nb.providers.openai_hosts import azure_host
 from tests.providers.asking import ask, request
+from tests.providers.logins import write_login
+
+
+@pytest.fixture(autouse=True)
+def codex_home(tmp_path, monkeypatch):
+    monkeypatch.setitem(MAKERS, "codex-subscription", lambda url: codex(url, tmp_path))
+
+
+def codex(url, folder):
+    login = CodexLogin(write_login(folder), mode="read-only")
+    return CodexProvider(login, base_url=f"{url}/v1")
+
 
 MAKERS = {
     "anthropic": lambda url: AnthropicProvider(api_key="sk-test", base_url=url),
     "openai": lambda url: OpenAIProvider(api_key="sk-test", base_url=f"{url}/v1"),
+    "azure-openai": lambda url: OpenAIProvider(host=azure_host(api_key="k", base_url=url)),
+    "codex-subscription": lambda url: codex(url, None),
 }
-both = pytest.mark.parametrize("name", MAKERS)
+each = pytest.mark.parametrize("name", MAKERS)
 
 
 def failure(name, aimock, said):
@@ -22,7 +39,7 @@ def failure(name, aimock, said):
     return caught.value
 
 
-@both
+@each
 @pytest.mark.parametrize(
     ("said", "kind", "status", "retry_after", "transient"),
     [
@@ -35,12 +52,14 @@ def failure(name, aimock, said):
 )
 def test_a_failure_is_named(name, aimock, said, kind, status, retry_after, transient):
     error = failure(name, aimock, said)
+    if (name, kind) == ("codex-subscription", "auth"):
+        status = None  # it tells about the login file, not about the answer
     assert (error.kind, error.status, error.retry_after) == (kind, status, retry_after)
     assert error.transient is transient
     assert error.hint
 
 
-@both
+@each
 def test_a_service_is_asked_once_however_it_fails(name, aimock):
     """The loop retries, where it can be seen; the SDK does not."""
     before = len(aimock.requests())
@@ -48,7 +67,7 @@ def test_a_service_is_asked_once_however_it_fails(name, aimock):
     assert len(aimock.requests()) == before + 1
 
 
-@both
+@each
 def test_what_was_said_before_the_cut_was_shown(name, aimock):
     shown = []
 
@@ -61,7 +80,7 @@ def test_what_was_said_before_the_cut_was_shown(name, aimock):
     assert "".join(shown).startswith("This")
 
 
-@both
+@each
 def test_a_service_that_is_not_there_says_where_it_was_looked_for(name):
     with pytest.raises(ProviderError) as caught:
         ask(MAKERS[name]("http://127.0.0.1:9"), request("Hello"))

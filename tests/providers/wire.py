@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl
 
 
 @dataclass(kw_only=True)
@@ -32,6 +33,8 @@ class Wire:
     url: str = ""
     bodies: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
     hung_up: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -40,8 +43,11 @@ class Wire:
             lines = [line.split(": ", 1) for line in head.split("\r\n")[1:] if line]
             headers = {name.lower(): value for name, value in lines}
             self.headers.append(headers)
+            self.paths.append(head.split(" ", 2)[1])
             body = await reader.readexactly(int(headers.get("content-length", 0)))
-            self.bodies.append(json.loads(body))
+            form = "form" in headers.get("content-type", "")
+            self.asked.set()
+            self.bodies.append(dict(parse_qsl(body.decode())) if form else json.loads(body))
             await self.send(self.answers.pop(0), reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             self.hung_up.set()
@@ -163,3 +169,49 @@ def chat(
     shared = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     sent = [f"data: {json.dumps(shared | row)}\n\n".encode() for row in rows]
     return [*sent, b"data: [DONE]\n\n"] if finish else sent
+
+
+def respond(
+    *items: dict[str, Any],
+    end: str | None = "response.completed",
+    deltas: Sequence[dict[str, Any]] = (),
+    **response: Any,
+) -> list[bytes]:
+    """The events of the Responses API: deltas, then the finished items, then the response."""
+    whole = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "gpt-5.4",
+        "output": [],
+        "status": (end or "").removeprefix("response."),
+        "usage": {
+            "input_tokens": 100,
+            "input_tokens_details": {"cached_tokens": 60},
+            "output_tokens": 10,
+            "output_tokens_details": {"reasoning_tokens": 4},
+            "total_tokens": 110,
+        },
+    } | response
+    events: list[dict[str, Any]] = [{"type": "response.created", "response": whole}, *deltas]
+    events += [
+        {"type": "response.output_item.done", "output_index": index, "item": item}
+        for index, item in enumerate(items)
+    ]
+    if end:
+        events.append({"type": end, "response": whole})
+    return [
+        f"event: {event['type']}\ndata: {json.dumps(event | {'sequence_number': at})}\n\n".encode()
+        for at, event in enumerate(events)
+    ]
+
+
+def spoken(text: str) -> dict[str, Any]:
+    """A finished message of the Responses API."""
+    return {
+        "type": "message",
+        "id": "msg_1",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": text, "annotations": []}],
+    }
