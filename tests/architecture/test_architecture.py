@@ -21,6 +21,7 @@ OWNERS = {
     "duckdb": ("claw_nb.store", "claw_nb.notebook.lookup"),
     "httpx2": ("claw_nb.providers",),
     "ipywidgets": ("claw_nb.notebook",),
+    "jupyter_client": ("claw_nb.tasks",),
     "jupyter_server": ("claw_nb_server",),
     "lance": ("claw_nb.store",),
     "lancedb": ("claw_nb.store", "claw_nb.memory"),
