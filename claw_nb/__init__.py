@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+__all__ = ["__version__", "load_ipython_extension", "unload_ipython_extension"]
 __version__ = "0.1.0"
 
 
