@@ -3,8 +3,6 @@
 import base64
 import os
 import stat
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -272,31 +270,21 @@ async def test_two_names_of_one_file_are_one_resource(root, tools):
 NOBODY = 65534
 
 
-def test_a_read_only_file_is_not_replaced():
-    """By a user who is not root, as root may write everything."""
-    script = """if True:
-        import asyncio
-        from pathlib import Path
-        from claw_nb.core.errors import ToolError
-        from claw_nb.tools.boundary import Boundary
-        from claw_nb.tools.files import file_tools
-        tools = {tool.name: tool for tool in file_tools(Boundary(Path.cwd()))}
-        Path("a.txt").write_text("old")
-        Path("a.txt").chmod(0o444)
-        try:
-            asyncio.run(tools["write_file"].run(path="a.txt", content="x"))
-        except ToolError as error:
-            print(error.kind, Path("a.txt").read_text())
-    """
+@pytest.fixture
+def as_nobody():
+    """A folder that is everybody's, and a user who is not root: root may write everything."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            cwd=folder,
-            user=NOBODY if os.geteuid() == 0 else None,
-            env={"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert (done.stdout, done.stderr) == ("policy old\n", "")
+        was = os.geteuid()
+        if was == 0:
+            os.seteuid(NOBODY)
+        yield Path(folder)
+        os.seteuid(was)
+
+
+async def test_a_read_only_file_is_not_replaced(as_nobody):
+    tools = {tool.name: tool for tool in file_tools(Boundary(as_nobody))}
+    (as_nobody / "a.txt").write_text("old")
+    (as_nobody / "a.txt").chmod(0o444)
+    assert (await failure(tools["write_file"].run(path="a.txt", content="x"))).kind == "policy"
+    assert (as_nobody / "a.txt").read_text() == "old"
