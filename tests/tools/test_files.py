@@ -275,11 +275,12 @@ def as_nobody():
     """A folder that is everybody's, and a user who is not root: root may write everything."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
-        was = os.geteuid()
-        if was == 0:
-            os.seteuid(NOBODY)
+        root = os.getuid() == 0
+        if root:
+            os.setresuid(NOBODY, NOBODY, 0)
         yield Path(folder)
-        os.seteuid(was)
+        if root:
+            os.setresuid(0, 0, 0)
 
 
 async def test_a_read_only_file_is_not_replaced(as_nobody):
