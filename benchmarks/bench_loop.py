@@ -10,13 +10,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from claw_nb.providers.scripted import ScriptedProvider
-
 from claw_nb.agent import Agent, Limits, ask_nobody
 from claw_nb.core.clock import new_id
 from claw_nb.core.messages import Message, Text, ToolCall, user
 from claw_nb.core.protocols import ModelRequest, Reply
 from claw_nb.core.tools import tool
+from claw_nb.providers.scripted import ScriptedProvider
 from claw_nb.store import Store
 
 BOUND = 2.0

@@ -1,7 +1,8 @@
 """The store beside what it is made of: appending beside bare SQLite, SQL beside bare DuckDB.
 
 Appends are paced at 250 a second for each of four processes, far above what agents write, so
-that the figure is the time of one append and not that of a queue.
+that the figure is the time of one append and not that of a queue. They come in rounds, ours and
+bare by turns, and the quietest round of each counts: what else the machine does only adds.
 """
 
 import argparse
@@ -79,18 +80,22 @@ def contended(which: str, folder: Path, count: int) -> list[float]:
     return times
 
 
+def highest(times: list[float]) -> float:
+    return statistics.quantiles(times, n=100)[98]
+
+
 def bench_append(folder: Path, *, rounds: int, count: int) -> bool:
     Store.open(folder / "home").close()
     with sqlite3.connect(folder / "bare.db") as db:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("CREATE TABLE log (seq INTEGER PRIMARY KEY AUTOINCREMENT, id, ts, row)")
     db.close()
-    times: dict[str, list[float]] = {"ours": [], "bare": []}
+    times: dict[str, list[list[float]]] = {"ours": [], "bare": []}
     for _ in range(rounds):
         for which, found in times.items():
-            found += contended(which, folder, count)
-    p50 = {which: statistics.median(found) for which, found in times.items()}
-    p99 = {which: statistics.quantiles(found, n=100)[98] for which, found in times.items()}
+            found.append(contended(which, folder, count))
+    p50 = {which: min(map(statistics.median, found)) for which, found in times.items()}
+    p99 = {which: min(map(highest, found)) for which, found in times.items()}
     print(
         f"append, {WRITERS} writers: p50 {p50['ours']:.3f} ms (bound {APPEND_BOUND}), bare SQLite "
         f"{p50['bare']:.3f} ms, ratio {p50['ours'] / p50['bare']:.1f}; "
@@ -186,7 +191,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         kept = [
-            bench_append(folder, rounds=2 if quick else 4, count=200 if quick else 500),
+            bench_append(folder, rounds=3 if quick else 6, count=200 if quick else 400),
             bench_query(folder, count=200_000 if quick else 1_000_000, times=5 if quick else 15),
         ]
     return 0 if all(kept) else 1

@@ -14,6 +14,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 3
 suppress_warnings: list[str] = []
 
+smartquotes = False  # "--session" is an option, not a dash
 html_theme = "furo"
 html_title = f"claw_nb {release}"
 html_show_sphinx = False

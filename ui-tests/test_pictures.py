@@ -44,6 +44,7 @@ def test_the_first_questions_about_a_data_frame(lab, open_notebook):
         "%claw ask plot bill_length_mm against bill_depth_mm by species",
     )
     notebook = open_notebook("penguins.ipynb", height=1500)
+    notebook.theme("JupyterLab Light")
     notebook.run(0)
     notebook.run(1)
     notebook.run(2)

@@ -39,6 +39,7 @@ class Batch:
     limit: int = 64_000
     keep: Keep | None = None
     results: dict[str, ToolResult] = field(default_factory=dict)
+    _begun: dict[str, float] = field(default_factory=dict)
     _events: asyncio.Queue[Event | None] = field(default_factory=asyncio.Queue)
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -82,7 +83,7 @@ class Batch:
             self._events.put_nowait(None)
 
     async def _one(self, call: ToolCall) -> None:
-        started = time.perf_counter()
+        self._begun[call.id] = time.perf_counter()
         try:
             tool = self._find(call.name)
             arguments = check_arguments(tool, call.arguments)
@@ -101,21 +102,23 @@ class Batch:
         except ToolError as error:
             result = failed(call, error)
         except asyncio.CancelledError:
-            self._finish(call, interrupted(call), started)
+            self._finish(call, interrupted(call))
             raise
         except Exception as error:  # noqa: BLE001 - a tool's bug must not end the run
             text = f"{call.name} broke: {type(error).__name__}: {error}"
             result = failed(call, ToolError(text, kind="system"))
-        self._finish(call, result, started)
+        self._finish(call, result)
 
     async def _run(self, tool: Tool, call: ToolCall, arguments: dict[str, Any]) -> str | ToolOutput:
+        # A person's time to think is not the tool's.
+        self._begun[call.id] = time.perf_counter()
         self._events.put_nowait(ToolStarted(call=call, effect=tool.effect))
         with telling(call.id, self._events.put_nowait):
             return await tool.run(**arguments)
 
-    def _finish(self, call: ToolCall, result: ToolResult, started: float) -> None:
+    def _finish(self, call: ToolCall, result: ToolResult) -> None:
         self.results[call.id] = result
-        took = (time.perf_counter() - started) * 1000
+        took = (time.perf_counter() - self._begun[call.id]) * 1000
         self._events.put_nowait(ToolFinished(call=call, result=result, ms=took))
 
     def _find(self, name: str) -> Tool:

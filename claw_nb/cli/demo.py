@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -20,7 +21,9 @@ import click
 
 from claw_nb.core.errors import ClawError, NotFound
 
-GRANT = ("run_python", "schedule_task")
+GRANT = ("run_python",)
+NEEDED = ("pandas", "matplotlib")
+"""What the tour's own cells import, and a plain install of claw-nb leaves out."""
 START_SECONDS = 60
 RUN_SECONDS = 600
 
@@ -39,6 +42,11 @@ def demo(home: Path | None) -> None:
     network.
     """
     tour = tour_notebook()
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise NotFound(
+            f"the tour needs {' and '.join(missing)}", hint="pip install 'claw-nb[demo,recall]'"
+        )
     home = (home or _fresh_home()).absolute()
     if home.exists() and any(home.iterdir()):
         raise ClawError(f"{home} is not empty", hint="The demo wants a new folder: --home PATH.")

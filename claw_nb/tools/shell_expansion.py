@@ -124,12 +124,13 @@ class Expansion:
         text = self.text(node)
         if text == "$$":
             return text
-        if plain := re.fullmatch(r"\$\{?(\w+)\}?", text):
+        if plain := re.fullmatch(r"\$\{?(\w+)(?:\}|[%#/^,][^${}`]*\})?", text):
             return self.variable(plain[1], quoted=quoted)
         if default := re.fullmatch(r"\$\{(\w+):?[-=+]([^${}`]*)\}", text):
-            known = self.variables.get(default[1])
-            value = known.text if known else default[2].strip("'\"")
-            return (words.literal if quoted else words.splittable)(value) + words.DYNAMIC
+            if default[1] in self.variables or default[1] in KNOWN:
+                return self.variable(default[1], quoted=quoted)
+            value = default[2].strip("'\"")
+            return (words.literal if quoted else words.splittable)(value) + words.UNSET
         return words.DYNAMIC
 
     def variable(self, name: str, *, quoted: bool) -> str:

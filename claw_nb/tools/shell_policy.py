@@ -22,13 +22,16 @@ from claw_nb.tools.shell_paths import Places
 from claw_nb.tools.shell_syntax import parse
 from claw_nb.tools.shell_wrappers import unwrapped
 
-_LONGEST = 50_000
+_LONGEST = 20_000
 _DEEPEST = 6
 _MENTIONED = frozenset(
     {"echo", "printf", "git", "test", "[", "[[", "ls", "stat", "find", "basename"}
 )
 """Programs that name a secret file without reading it."""
 
+_TAKES_FOLDERS = frozenset(
+    {"cp", "mv", "tar", "zip", "rsync", "scp", "7z", "grep", "egrep", "rg", "ag", "chmod", "chown"}
+)
 _LOADERS = re.compile(
     r"(?:LD_\w+|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PYTHONSTARTUP|PERL5OPT|RUBYOPT|NODE_OPTIONS"
     r"|GIT_(?:SSH\w*|EXTERNAL_DIFF|PAGER|EDITOR|CONFIG\w*|EXEC_PATH|ASKPASS))"
@@ -72,7 +75,11 @@ def _text(text: str, places: Places, depth: int) -> Iterator[Finding]:
 def _script(script: Script, places: Places, depth: int) -> Iterator[Finding]:
     for function in script.functions:
         yield from _bomb(function)
+    files: dict[str, str] = {}
     for command in script.commands:
+        for text in shell_scripts.run_from_files(command, files):
+            yield from _text(text, places, depth + 1)
+        files |= shell_scripts.written_files(command)
         yield from _command(command, places, depth)
         moved = _moved(command)
         if moved is not None:
@@ -139,6 +146,8 @@ def _paths(call: Call) -> Iterator[Finding]:
                 yield _forbidden(text)
             if call.name not in _MENTIONED and call.places.is_secret(text):
                 yield risky(f"{text} may hold secrets.")
+            if call.name in _TAKES_FOLDERS and call.places.holds_forbidden(text):
+                yield risky(f"The agent's own home lies in {text}.")
 
 
 def _path_forms(text: str) -> Iterator[str]:
@@ -149,6 +158,7 @@ def _path_forms(text: str) -> Iterator[str]:
             yield text.split(mark, 1)[1]
     if match := re.match(r"-[A-Za-z]([~/.].*)", text):
         yield match[1]
+    yield from re.findall(r"[\"']([^\"'\s]*/[^\"'\s]*)[\"']", text)
 
 
 def _forbidden(text: str) -> Finding:

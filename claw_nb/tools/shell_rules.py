@@ -66,6 +66,12 @@ def _in_place(call: Call) -> Iterator[Finding]:
         yield from written(call, call.operands[1:])
 
 
+def _unpack(call: Call) -> Iterator[Finding]:
+    match = re.search(r"(?:^|\s)(?:-C|-d|--directory|-o)[ =]?(\S+)", call.line)
+    if match and not (call.name == "tar" and re.search(r"^-?\w*c", call.line)):
+        yield from written(call, [match[1]])
+
+
 def _dd(call: Call) -> Iterator[Finding]:
     yield from written(call, [text[3:] for text in call.texts if text.startswith("of=")])
 
@@ -201,7 +207,8 @@ _NAMED: tuple[tuple[str, Rule], ...] = (
     ("mv rename", _move),
     ("cp install ln scp", _copy),
     ("rsync", _rsync),
-    ("tee touch mkdir", _writes_all),
+    ("tee touch mkdir truncate", _writes_all),
+    ("tar unzip 7z bsdtar", _unpack),
     ("sed perl ruby gsed", _in_place),
     ("dd", _dd),
     ("chmod chown chgrp", _mode),

@@ -6,14 +6,19 @@ import ast
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from claw_nb.tools import shell_words as words
 from claw_nb.tools.shell_calls import Call, Finding, deny, risky
 from claw_nb.tools.shell_commands import Command
 
 _SHELLS = frozenset(
     {"sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash"}
 )
+_TERMINALS = frozenset(
+    {"tmux", "screen", "xterm", "gnome-terminal", "konsole", "alacritty", "kitty"}
+)
+_EDITORS = frozenset({"vim", "vi", "nvim", "ex", "ed", "emacs", "nano"})
 _INTERPRETERS = re.compile(
     r"python[0-9.]*|pypy3?|perl|ruby|node|nodejs|deno|bun|php|lua|osascript|pwsh"
 )
@@ -26,7 +31,7 @@ _DECODES = frozenset(
 
 _RUNS = re.compile(
     r"os\.(?:system|popen|exec\w*|spawn\w*|fork|kill)|subprocess|pty\.spawn|child_process"
-    r"|(?:exec|spawn)(?:Sync|File)?\s*\(|\bsystem\b|\bpassthru\b|shell_exec|qx[({/|]|`[^`]+`|%x[({]"
+    r"|(?:exec|spawn)(?:Sync|File)?\s*\(|\bexec\s*[\"']|\bsystem\b|\bpassthru\b|shell_exec|qx[({/|]|`[^`]+`|%x[({]"
     r"|\beval\b|__import__|getattr\(|b64decode|fromhex|do shell script|Invoke-Expression|\biex\b",
 )
 _DELETES = re.compile(
@@ -36,6 +41,7 @@ _DELETES = re.compile(
 _FORKS = re.compile(
     r"(?:while|until|for\b|loop|\bfork\b).*\bfork\b|\bfork\b.*\b(?:while|until|for)\b", re.DOTALL
 )
+_SED_RUNS = re.compile(r"(?:^|[;{}]|^[0-9$,/]+)\s*e(?:\s|$)|^s(.).*\1.*\1[gpiI0-9]*e[gpiI0-9]*$")
 _SQL_CLIENTS = frozenset(
     {"psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "clickhouse-client", "sqlcmd", "bq"}
 )
@@ -62,19 +68,45 @@ def inner(call: Call) -> Iterator[str]:
             yield call.operands[0]
         elif call.name == "alias":
             yield from (text.split("=", 1)[1] for text in texts if "=" in text)
-    elif call.name in ("script", "su", "sg", "at", "batch"):
+    elif call.name in ("script", "su", "sg"):
         if (script := _after_c(texts)) is not None:
             yield script
+    elif call.name in ("at", "batch"):
+        yield from _given(call)
+    elif call.name in _TERMINALS:
+        yield from (text for text in call.operands if " " in text)
+        yield " ".join(call.operands)
     elif call.name in ("watch", "entr", "ssh") and len(call.operands) > 1:
         yield " ".join(call.operands[1:])
-    elif call.name == "find":
-        return
     elif call.name == "awk" or call.name.endswith("awk"):
         yield from re.findall(
             r'(?:system\s*\(|\|\s*)"([^"]+)"|"([^"]+)"\s*\|\s*getline', call.line
         ) and [text.replace("_", " ") for text in re.findall(r'"([^"]+)"', " ".join(texts))]
     elif call.name == "git":
         yield from (text.split("=!", 1)[1] for text in texts if "=!" in text)
+
+
+def written_files(command: Command) -> dict[str, str]:
+    """The files that a command writes with text that is plain to see."""
+    targets = [r.target.text for r in command.redirects if r.operator in (">", ">>", ">|", "&>")]
+    if not targets and command.name == "tee":
+        targets = [word.text for word in command.words[1:] if not word.text.startswith("-")]
+    text = _said((command, *command.feeds)) if targets else None
+    return dict.fromkeys(map(_bare, targets), text) if text is not None else {}
+
+
+def run_from_files(command: Command, files: Mapping[str, str]) -> Iterator[str]:
+    """The scripts that a command runs from files that were written just before."""
+    runs = command.name in _SHELLS or command.name in ("source", ".")
+    candidates = command.words[1:] if runs else command.words[:1]
+    inputs = [r.target for r in command.redirects if r.operator == "<"] if runs else []
+    for word in (*candidates, *inputs):
+        if (text := files.get(_bare(word.text))) is not None:
+            yield text
+
+
+def _bare(path: str) -> str:
+    return path.removeprefix("./")
 
 
 def dangers(call: Call) -> Iterator[Finding]:
@@ -87,6 +119,12 @@ def dangers(call: Call) -> Iterator[Finding]:
         text = " ".join((*call.texts, *_given(call)))
         if _SQL.search(re.sub(r"'[^']*'", "''", text)):
             yield risky("It deletes or changes rows of a database for good.")
+    elif call.name in ("sed", "gsed") and any(
+        _SED_RUNS.search(text[:500]) for text in call.operands
+    ):
+        yield risky("It makes sed run another program.")
+    elif call.name in _EDITORS and re.search(r"!|\(shell-command|--eval", " ".join(call.texts)):
+        yield risky("It makes the editor run another program.")
     elif call.name.endswith("awk") and re.search(
         r"system\s*\(|\|\s*\"|getline", " ".join(call.texts)
     ):
@@ -103,7 +141,8 @@ def _unseen(call: Call) -> Iterator[Finding]:
     elif any(word.dynamic for word in call.args):
         yield risky("It runs a script that is only known when it runs.")
     elif call.name in _SHELLS and call.command.feeds and _after_c(call.texts) is None:
-        plain = all(c.name in ("cat", "echo", "printf", "tee") for c in call.command.feeds)
+        files = all(c.name in ("cat", "tee") for c in call.command.feeds)
+        plain = files or _said(call.command.feeds) is not None
         if not _script_file(call.texts) and not plain:
             yield risky("It runs what another program prints, unseen.")
     if call.name in _SHELLS and any(r.target.dynamic for r in call.command.redirects):
@@ -120,7 +159,7 @@ def _code(call: Call) -> Iterator[Finding]:
         names = {command.name for command in call.command.feeds}
         if names & (_DOWNLOADS | _DECODES):
             yield risky("It runs what it fetches or decodes, unseen.")
-    if _FORKS.search(text):
+    if "fork" in text and _FORKS.search(text):
         yield deny("It is a fork bomb.")
     if _DELETES.search(text):
         yield risky("Its code deletes files.")
@@ -212,10 +251,12 @@ def _source(command: Command) -> str | None:
     if given:
         text = given[0]
     elif command.name in ("echo", "printf"):
-        words = [w.text for w in command.words[1:] if not re.fullmatch(r"-[neE]+", w.text)]
-        if command.name == "printf" and words and re.fullmatch(r"(?:%[sb](?:\\n)?)+", words[0]):
-            words = words[1:]
-        text = " ".join(words).replace("\\n", "\n")
+        said = [w.text for w in command.words[1:] if not re.fullmatch(r"-[neE]+", w.text)]
+        if command.name == "printf" and said and re.fullmatch(r"(?:%[sb](?:\\n)?)+", said[0]):
+            said = said[1:]
+        elif command.name == "printf" and len(said) > 1:
+            return None
+        text = words.ansi_c(" ".join(said))
     else:
         return None
     return _filtered(command, text)

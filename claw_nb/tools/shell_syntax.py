@@ -69,6 +69,8 @@ class _Reading:
             case "variable_assignment":
                 self.assign(node)
                 return []
+            case "file_redirect" | "herestring_redirect":  # $(< file)
+                return [self.keep(Command(words=(), redirects=tuple(self.redirect(node))))]
             case "function_definition":
                 return self.function(node)
             case "for_statement":

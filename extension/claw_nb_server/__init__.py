@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from claw_nb import __version__ as __version__
+
 
 def _jupyter_server_extension_points() -> list[dict[str, Any]]:
     """Where Jupyter finds the extension; nothing is imported before it asks."""

@@ -507,3 +507,14 @@ async def test_a_reader_that_leaves_early_leaves_nothing_running() -> None:
             if isinstance(event, ToolStarted):
                 break
     assert ended.is_set()
+
+
+async def test_the_time_a_person_thinks_is_not_the_tools() -> None:
+    async def approve(request: ApprovalRequest) -> Answer:
+        await asyncio.sleep(0.3)
+        return Answer(decision="once", by="test")
+
+    chosen = agent([calls(("launch", {"target": "x"})), said("ok")], launch)
+    events = await events_of(chosen, approve=approve)
+    [finished] = [event for event in events if isinstance(event, ToolFinished)]
+    assert finished.ms < 300

@@ -21,6 +21,7 @@ OWNERS = {
     "duckdb": ("claw_nb.store", "claw_nb.notebook.lookup"),
     "httpx2": ("claw_nb.providers", "claw_nb.tools.exa"),
     "ipywidgets": ("claw_nb.notebook",),
+    "jupyter_client": ("claw_nb.tasks",),
     "jupyter_server": ("claw_nb_server",),
     "keyring": ("claw_nb.vault",),
     "lance": ("claw_nb.store",),

@@ -44,7 +44,7 @@ def terminal(tmp_path):
 
 def prompt(shell):
     shell.expect(r"In \[\d+\]: ")
-    return re.sub(r"\r", "", shell.before)
+    return re.sub(r"\r|\x1b\[[0-9;]*m", "", shell.before)
 
 
 def type_in(shell, line):

@@ -28,7 +28,8 @@ def mounted(point: Path, *arguments: str) -> Iterator[Path]:
     try:
         yield point
     finally:
-        subprocess.run(["umount", str(point)], check=True)
+        # Lazily: a test that fails leaves files open, and that must not hide why.
+        subprocess.run(["umount", "--lazy", str(point)], check=True)
 
 
 @pytest.fixture

@@ -175,9 +175,9 @@ def test_closing_the_stage_closes_the_run(store, session):
         stage = store.record(events(), session=session, agent="main")
         await anext(stage)
         await stage.aclose()
+        return list(closed)
 
-    asyncio.run(watch())
-    assert closed == [True]
+    assert asyncio.run(watch()) == [True]
 
 
 def test_a_secret_is_in_none_of_the_places_where_a_run_is_kept(store, session, stream, home):

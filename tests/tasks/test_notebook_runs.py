@@ -70,8 +70,12 @@ def cell_statuses(path):
     return [c.metadata.papermill.status for c in nb.cells if c.cell_type == "code"]
 
 
+def text_of(path):
+    return Path(path).read_text(encoding="utf-8")
+
+
 async def until(condition):
-    while not condition():
+    while not condition():  # noqa: ASYNC110 - what it waits for happens in another process
         await asyncio.sleep(0.02)
 
 
@@ -110,7 +114,7 @@ async def test_a_notebook_runs_with_its_parameters_and_leaves_a_report(runner, h
     assert [event["status"] for event in events(home, "cell.finished")] == ["completed"] * 5
     assert has_output(home, "42")
 
-    report = Path(outcome.report).read_text()
+    report = text_of(outcome.report)
     assert "All cells ran." in report
     assert "<script>alert(1)" not in report
     assert "weekly &lt;report&gt;" in report
@@ -125,7 +129,7 @@ async def test_a_notebook_runs_with_its_parameters_and_leaves_a_report(runner, h
 async def test_code_can_be_left_out_of_the_report(runner, notebook):
     path = notebook("secret_name = 41\nsecret_name + 1")
     outcome = await runner(task_of(path, hide_code=True), RUN, asyncio.Event())
-    report = Path(outcome.report).read_text()
+    report = text_of(outcome.report)
     assert "secret_name" not in report
     assert "<pre>42</pre>" in report
 
@@ -136,7 +140,7 @@ async def test_a_failing_cell_ends_the_run_and_says_which_it_was(runner, home, n
     assert outcome.status == "error"
     assert outcome.error == "ZeroDivisionError: division by zero (cell 3)."
     assert cell_statuses(outcome.notebook) == ["completed", "failed", "pending"]
-    assert "ZeroDivisionError" in Path(outcome.report).read_text()
+    assert "ZeroDivisionError" in text_of(outcome.report)
 
 
 async def test_the_kernels_death_is_seen_and_told_from_what_never_ran(runner, notebook):
@@ -167,7 +171,7 @@ async def test_stopping_a_run_saves_it_and_kills_everything_it_started(runner, h
     outcome = await work
     assert (outcome.status, outcome.error) == ("cancelled", "It was stopped.")
     assert cell_statuses(outcome.notebook) == ["completed", "failed", "pending"]
-    assert "The run was stopped." in Path(outcome.report).read_text()
+    assert "The run was stopped." in text_of(outcome.report)
     assert alive([child, *below]) == []
 
 

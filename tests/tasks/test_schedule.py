@@ -19,6 +19,9 @@ ZONES = (
 )  # fmt: skip
 
 
+NEW_YEAR = datetime.fromisoformat("2024-01-01T00:00")
+
+
 def local(text: str, zone: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone))
 
@@ -86,21 +89,36 @@ starts = st.sampled_from(ZONES).flatmap(
                 st.sampled_from(CHANGES[zone]),
                 st.integers(0, 30 * 60),
             ),
-            st.datetimes(datetime(2024, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC)),
+            st.datetimes(NEW_YEAR, NEW_YEAR.replace(year=2030), timezones=st.just(UTC)),
         ),
     )
 )
+
+
+def parsed(expression: str) -> str | None:
+    """The canonical form, None when no date fits; any other refusal fails the test."""
+    try:
+        return cron.parse(expression)
+    except InvalidInput as error:
+        if "never comes due" in error.message:
+            return None
+        raise
+
+
+def repeats(moment: datetime, zone: ZoneInfo) -> bool:
+    """Whether the clock shows this moment's time a second time later."""
+    shown = moment.astimezone(zone)
+    return shown.replace(fold=1).utcoffset() != shown.replace(fold=0).utcoffset()
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(expression=expressions, start=starts)
 def test_cron_agrees_with_an_independent_implementation(expression, start):
     zone, moment = ZoneInfo(start[0]), start[1]
-    try:
-        canonical = cron.parse(expression)
-    except InvalidInput as error:
-        assert "never comes due" in str(error)
-        assume(False)
+    canonical = parsed(expression)
+    assume(canonical is not None)
+    # In an hour that comes twice cronsim may answer with a moment before the start.
+    assume(moment.astimezone(zone).fold == 0 and not repeats(moment, zone))
     oracle = CronSim(expression, moment.astimezone(zone))
     for _ in range(3):
         moment = cron.next_moment(canonical, moment, zone)
@@ -113,12 +131,11 @@ def test_cron_agrees_with_an_independent_implementation(expression, start):
 def test_half_hour_summer_time_is_right_to_the_minute(expression, start):
     place = ZoneInfo("Australia/Lord_Howe")
     moment = local(start, place.key).astimezone(UTC)
-    oracle = set(CronSim(expression, datetime(2024, 1, 1)).minutes)
-    hours = set(CronSim(expression, datetime(2024, 1, 1)).hours)
+    minutes, hours = CronSim(expression, NEW_YEAR).minutes, CronSim(expression, NEW_YEAR).hours
     walked = [moment + timedelta(minutes=n) for n in range(1, 2000)]
     expected = [
         m for m in walked
-        if m.astimezone(place).minute in oracle and m.astimezone(place).hour in hours
+        if m.astimezone(place).minute in minutes and m.astimezone(place).hour in hours
     ]  # fmt: skip
     for due in expected[:100]:
         moment = cron.next_moment(cron.parse(expression), moment, place)

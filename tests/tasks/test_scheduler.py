@@ -51,7 +51,7 @@ async def serving(scheduler):
 
 
 async def until(condition):
-    while not condition():
+    while not condition():  # noqa: ASYNC110 - the store is what it waits for
         await asyncio.sleep(0.02)
 
 

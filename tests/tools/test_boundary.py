@@ -205,32 +205,6 @@ def test_the_home_moved_into_place_after_the_check_is_not_opened(boundary, place
     assert caught.value.kind == "policy"
 
 
-@pytest.fixture
-def case_blind(tmp_path):
-    """A folder on a file system that ignores case, where the machine can make one."""
-    image, point = tmp_path / "disk", tmp_path / "mnt"
-    point.mkdir()
-    made = shutil.which("mkfs.vfat") and subprocess.run(
-        f"truncate -s 8M {image} && mkfs.vfat {image} && mount -o loop {image} {point}",
-        shell=True,
-        capture_output=True,
-        check=False,
-    )
-    if not made or made.returncode:
-        pytest.skip("no file system that ignores case can be mounted here")
-    yield point
-    subprocess.run(["umount", point], check=True)
-
-
-def test_names_that_differ_by_case_are_one_file_where_they_are(case_blind):
-    root = case_blind / "Work"
-    (root / "Home").mkdir(parents=True)
-    boundary = Boundary(root, forbidden=(root / "Home", root / "Later"))
-    assert refused(boundary, "hOME/vault") == "policy"
-    assert refused(boundary, "later/vault") == "policy"
-    assert boundary.resolve(str(case_blind / "WORK" / "a.txt")).name == "a.txt"
-
-
 def test_where_case_is_ignored_a_home_that_does_not_exist_yet_is_forbidden_in_any_case(place):
     boundary = Boundary(place, forbidden=(place / "Later",))
     assert boundary.resolve("later/vault")

@@ -3,6 +3,8 @@
 import base64
 import os
 import stat
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -122,12 +124,12 @@ async def test_a_written_file_holds_exactly_what_was_given(root, tools):
 
 async def test_a_replaced_file_keeps_its_mode_and_a_link_stays_a_link(root, tools):
     (root / "run.sh").write_text("old")
-    (root / "run.sh").chmod(0o750)
+    (root / "run.sh").chmod(0o776)
     (root / "link.sh").symlink_to("run.sh")
     await tools["write_file"].run(path="link.sh", content="new")
     assert (root / "link.sh").is_symlink()
     assert (root / "run.sh").read_text() == "new"
-    assert stat.S_IMODE((root / "run.sh").stat().st_mode) == 0o750
+    assert stat.S_IMODE((root / "run.sh").stat().st_mode) == 0o776
 
 
 async def test_a_write_that_fails_leaves_the_old_file_and_no_draft(root, tools, monkeypatch):
@@ -265,9 +267,25 @@ async def test_two_names_of_one_file_are_one_resource(root, tools):
     assert resource({"path": "./a.txt"}) == resource({"path": "b.txt"})
 
 
-async def test_a_read_only_file_is_not_replaced(root, tools):
-    if os.geteuid() == 0:
-        pytest.skip("root may write everything")
-    (root / "a.txt").write_text("old")
-    (root / "a.txt").chmod(0o444)
+NOBODY = 65534
+
+
+@pytest.fixture
+def as_nobody():
+    """A folder that is everybody's, and a user who is not root: root may write everything."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        root = os.getuid() == 0
+        if root:
+            os.setresuid(NOBODY, NOBODY, 0)
+        yield Path(folder)
+        if root:
+            os.setresuid(0, 0, 0)
+
+
+async def test_a_read_only_file_is_not_replaced(as_nobody):
+    tools = {tool.name: tool for tool in file_tools(Boundary(as_nobody))}
+    (as_nobody / "a.txt").write_text("old")
+    (as_nobody / "a.txt").chmod(0o444)
     assert (await failure(tools["write_file"].run(path="a.txt", content="x"))).kind == "policy"
+    assert (as_nobody / "a.txt").read_text() == "old"

@@ -4,6 +4,8 @@ import base64
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from claw_nb.tools.boundary import Boundary
 from claw_nb.tools.shell_policy import review
@@ -221,6 +223,22 @@ pkexec bash
 nohup sudo reboot
 bash -c 'sudo reboot'
 REBOOT
+rm -rf ${HOME%/}/
+rm -rf ${HOME:-/}
+rm -rf ${NOT_SET:-/}
+rm -rf ~root
+bash -c "$(echo rm -rf /)"
+echo "rm -rf /" > x.sh; bash x.sh
+echo 'rm -rf /' > x.sh && sh < ./x.sh
+printf 'rm -rf /' | tee x.sh; . x.sh
+printf '\x72\x6d -rf /' | sh
+echo -e '\x72\x6d -rf /' | sh
+at now <<< 'rm -rf /'
+echo 'rm -rf /' | at now
+tmux new -d 'rm -rf /'
+xterm -e 'rm -rf /'
+truncate -s 0 /dev/sda
+mv -t /tmp /etc
 python -c "import os; os.system('rm -rf /')"
 python3 -c "import shutil; shutil.rmtree('/')"
 perl -e 'system("rm -rf ~")'
@@ -254,6 +272,8 @@ bash -c 'cat .claw/vault'
 python read.py .claw/vault
 git -C .claw log
 X=.claw; cat $X/vault
+echo $(< .claw/vault)
+python -c "print(open('./.claw/vault').read())"
 """.strip()
 
 NEVER_LONG = [
@@ -478,6 +498,15 @@ dd if=a of=/etc/x
 git submodule foreach 'id'
 git bisect run ./x
 git rebase main --exec id
+printf 'rm%s-rf%s/' ' ' ' ' | sh
+tr a r <<< 'am -af /' | sh
+perl -e 'exec "id"'
+sed -n '1e id' x
+sed 's/a/id/e' x
+vim -c ':!id' -c ':q'
+tar xf x.tar -C /
+tar -xf x.tar --directory=/etc
+unzip x.zip -d /opt
 unclosed "quote
 echo $(
 for x in
@@ -754,6 +783,16 @@ rebooter
 mkfs_notes.txt
 grep 'DROP TABLE' *.sql
 less shadow.md
+sed -e 's/a/e/' x
+sed '/e/d' x
+vim notes.txt
+tar czf x.tgz -C sub .
+tar xf x.tar -C sub
+unzip x.zip -d sub
+echo 'echo hi' > x.sh; bash x.sh
+tmux ls
+echo ${x:-default} ${y%.txt}
+echo $(< notes.txt)
 tail -f log.txt
 """.strip()
 
@@ -900,6 +939,49 @@ def test_scripts_nested_deeper_than_anybody_reads_are_asked_about(boundary):
         command = f"eval {command!r}" if "'" not in command else f"eval {command}"
     nested = "bash -c " * 1 + '\'eval "eval \\"eval eval eval eval eval eval ls\\""\''
     assert review(nested, boundary=boundary).risky
+
+
+PIECES = [
+    "rm", "-rf", "/", "'", '"', "$(", ")", "`", "${x:-", "}", "<<EOF\n", "\nEOF\n", "|", "&&", ";", "\\",
+    "{a,", "find", "-exec", "{}", "\\;", "xargs", "bash", "-c", "eval", "git", "-c", "push", "\n", "é", "$'\\x",
+    "sudo", "((", "[[", "case", "in", "esac", "for", "do", "done", "f()", "{", "> ", "2>&1", "<(", "\0", "\ud800",
+]  # fmt: skip
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=25))
+def test_any_text_gets_an_answer(pieces):
+    for glue in (" ", ""):
+        said = review(glue.join(pieces))
+        assert said.verdict in ("allow", "ask", "deny")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a ",
+        "-",
+        "-a ",
+        "{a,b}",
+        "$(",
+        "'",
+        "(",
+        "while ",
+        "s/",
+        "rm -rf ",
+        "| sh ",
+        "$x",
+        "<<E\n",
+        "{",
+        "x=/; ",
+    ],
+)
+@pytest.mark.parametrize(
+    "program", ["git push ", "docker ", "sed ", "python -c ", "echo ", "xargs ", ""]
+)
+def test_hostile_repetition_is_answered_soon(piece, program):
+    # An exponential rule would never answer, and the test's time limit would end it.
+    review(program + piece * (19_000 // len(piece)))
 
 
 def test_without_a_workspace_the_policy_answers_too():
