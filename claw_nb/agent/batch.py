@@ -41,6 +41,7 @@ class Batch:
     results: dict[str, ToolResult] = field(default_factory=dict)
     _begun: dict[str, float] = field(default_factory=dict)
     _events: asyncio.Queue[Event | None] = field(default_factory=asyncio.Queue)
+    _unseen: dict[int, asyncio.Future[None]] = field(default_factory=dict)
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -50,6 +51,9 @@ class Batch:
         try:
             while (event := await self._events.get()) is not None:
                 yield event
+                seen = self._unseen.pop(id(event), None)
+                if seen is not None and not seen.done():
+                    seen.set_result(None)
             await work
         finally:
             if not work.done():
@@ -72,7 +76,7 @@ class Batch:
     async def _work(self) -> None:
         try:
             known = [self.tools.get(call.name) for call in self.calls]
-            if any(tool is not None and tool.sequential for tool in known):
+            if len(self.calls) == 1 or any(tool and tool.sequential for tool in known):
                 for call in self.calls:
                     await self._one(call)
             else:
@@ -112,9 +116,18 @@ class Batch:
     async def _run(self, tool: Tool, call: ToolCall, arguments: dict[str, Any]) -> str | ToolOutput:
         # A person's time to think is not the tool's.
         self._begun[call.id] = time.perf_counter()
-        self._events.put_nowait(ToolStarted(call=call, effect=tool.effect))
+        await self._told(ToolStarted(call=call, effect=tool.effect))
         with telling(call.id, self._events.put_nowait):
             return await tool.run(**arguments)
+
+    async def _told(self, event: Event) -> None:
+        """Tell of something that is about to happen, and wait until everybody has heard it.
+
+        So it is on the disk before a tool or a person can do anything.
+        """
+        seen = self._unseen[id(event)] = asyncio.get_running_loop().create_future()
+        self._events.put_nowait(event)
+        await seen
 
     def _finish(self, call: ToolCall, result: ToolResult) -> None:
         self.results[call.id] = result
@@ -163,7 +176,7 @@ class Batch:
         async with self._asking:
             if self._covered(tool, request):
                 return True
-            self._events.put_nowait(ApprovalRequested(request=request))
+            await self._told(ApprovalRequested(request=request))
             answer = await self.approve(request)
             self._events.put_nowait(
                 ApprovalResolved(

@@ -22,6 +22,9 @@ from claw_nb.core.messages import Compaction, Message, Usage, repair, user
 Summarise = Callable[[Sequence[Message], str], Awaitable[tuple[str, Usage] | None]]
 """Let a model say older messages and the summary before them in few words; None when it can't."""
 
+_LEAST = 400
+"""Characters that a summary may have, however short what it stands for is."""
+
 _AGAIN = 1.1
 """A compaction that came to nothing is tried again when the context has grown by this factor."""
 
@@ -139,8 +142,13 @@ class Context:
             if given is not None:
                 text = words.clipped(given[0], self.window.summary_length, lines="kept")
                 return text, given[1], True
-        text = words.summary(older, earlier=earlier, limit=self.window.summary_length)
+        text = words.summary(older, earlier=earlier, limit=self._length(older, earlier))
         return text, Usage(), False
+
+    def _length(self, older: Sequence[Message], earlier: str) -> int:
+        """Characters of a summary: about a quarter of what it stands for, or there is no gain."""
+        material = sum(map(rules.tokens, older)) + rules.tokens_of(earlier)
+        return min(self.window.summary_length, max(_LEAST, material))
 
     def _rotated(self, reason: CompactionReason, before: int) -> list[Event]:
         """A new session with a record of this one and the last question, if that is shorter."""
@@ -149,11 +157,9 @@ class Context:
             return []
         asked = self.messages[start]
         old = self.compaction
-        text = words.summary(
-            self.messages[rules.begin(self.messages, old) if old else 0 :],
-            earlier=old.summary if old else "",
-            limit=self.window.summary_length,
-        )
+        older = self.messages[rules.begin(self.messages, old) if old else 0 :]
+        earlier = old.summary if old else ""
+        text = words.summary(older, earlier=earlier, limit=self._length(older, earlier))
         fresh = [user(ROTATED + text), asked]
         after = int((self.fixed + sum(map(rules.tokens, fresh))) * self._ratio)
         if not rules.enough(reason, before=before, after=after, window=self.window):

@@ -17,6 +17,9 @@ _ASKED, _ANSWERED, _GIVEN, _GOT = 800, 1_500, 120, 300
 _CALLS = 30
 """Calls of one turn that are named, the last ones."""
 
+_NOTE = 60
+"""Characters for the note that some turns are left out."""
+
 _EARLIER = 3
 """An earlier summary takes at most one part in so many."""
 
@@ -72,17 +75,16 @@ def summary(messages: Sequence[Message], *, earlier: str = "", limit: int) -> st
     ``earlier`` is the summary of what came before them; its newest part is carried on.
     """
     head = _carried(earlier, limit // _EARLIER)
-    room = limit - len(head)
+    room = limit - len(head) - _NOTE
     blocks: list[str] = []
     turns = list(_turns(messages, first=_next_number(earlier)))
     for turn in reversed(turns):
-        share = 1 if room > limit // 2 else 3
-        block = turn.full(share)
-        if len(block) > room:
-            block = turn.line()
-        if len(block) > room:
-            gone = len(turns) - len(blocks)
-            blocks.append(f"({gone} turns before are left out.)")
+        # The newest turns may take half of the room in full; then each has to be shorter.
+        shares = (1, 3, 9) if room > limit // 2 else (3, 9)
+        tries = [*map(turn.full, shares), turn.line()]
+        block = next((text for text in tries if len(text) + 2 <= room), None)
+        if block is None:
+            blocks.append(f"({len(turns) - len(blocks)} turns before are left out.)")
             break
         room -= len(block) + 2
         blocks.append(block)
@@ -166,7 +168,7 @@ def _carried(earlier: str, limit: int) -> str:
         return earlier
     head, *blocks = earlier.split("\n\n### ")
     kept: list[str] = []
-    room = limit
+    room = limit - _NOTE
     for block in reversed(blocks):
         room -= len(block) + 6
         if room < 0:

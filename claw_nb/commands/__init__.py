@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from claw_nb.commands.approvals import approvals
+from claw_nb.commands.compact import compact
 from claw_nb.commands.memory import memory
 from claw_nb.commands.policy import policy
 from claw_nb.commands.replay import replay
@@ -29,6 +30,7 @@ SHARED: tuple[click.Command, ...] = (
     config,
     store,
     usage,
+    compact,
     replay,
 )
 

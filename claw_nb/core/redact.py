@@ -142,6 +142,10 @@ _RULES = (
         lambda match: f"{match['head']}[REDACTED:cookie]",
     ),
 )
+_HINTLESS = tuple(rule for rule in _RULES if "" in rule.hints)
+_SOME_HINT = re.compile("|".join(re.escape(hint) for rule in _RULES for hint in rule.hints if hint))
+"""Most texts hold no hint at all: one look instead of a hundred."""
+
 _exact: set[str] = set()
 _SHORTEST_EXACT = 8
 _OFTEN_SEEN = 64
@@ -182,7 +186,7 @@ def _redacted(text: str) -> str:
     for secret in sorted(_exact, key=len, reverse=True):
         text = text.replace(secret, "[REDACTED:secret]")
     lowered = text.replace("İ", "I").lower()  # the one letter that grows by it
-    for rule in _RULES:
+    for rule in _RULES if _SOME_HINT.search(lowered) else _HINTLESS:
         if any(hint in lowered for hint in rule.hints):
             text = rule.pattern.sub(rule.replace, text)
     return mask_named(text, text.replace("İ", "I").lower())
@@ -190,18 +194,26 @@ def _redacted(text: str) -> str:
 
 def redact_json(value: Any) -> Any:
     """A JSON value with its strings redacted; what a key names as a secret is masked whole."""
+    kind = type(value)  # asking the type first: this runs on every value that is logged
+    if kind is str:
+        return redact(value)
+    if kind is dict or isinstance(value, Mapping):
+        return {redact(str(key)): _under(str(key), item) for key, item in value.items()}
+    if kind in _PLAIN:
+        return value
     if isinstance(value, str):
         return redact(value)
-    if isinstance(value, Mapping):
-        return {redact(str(key)): _under(str(key), item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [redact_json(item) for item in value]
     return value
 
 
+_PLAIN = frozenset({int, float, bool, type(None)})
+
+
 def _under(key: str, value: Any) -> Any:
-    kind = secret_kind(key)
-    if not isinstance(value, str) or kind is None or not value:
+    kind = secret_kind(key) if isinstance(value, str) else None
+    if kind is None or not value:
         return redact_json(value)
     word = kind == "token" and not random_looking(value)
     if word or PLACEHOLDER.fullmatch(value) or is_folder(key, value):

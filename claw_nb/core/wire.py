@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
 from typing import Any
 
 from claw_nb.core.messages import (
@@ -31,9 +30,15 @@ _NAMES = {kind: name for name, kind in _PARTS.items()}
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-@lru_cache
-def _fields(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+_known_fields: dict[type[Any], tuple[str, ...] | None] = {}
+
+
+def _fields(kind: type[Any]) -> tuple[str, ...] | None:
+    """The names of a dataclass's fields; None for other types."""
+    if kind not in _known_fields:
+        names = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
+        _known_fields[kind] = names
+    return _known_fields[kind]
 
 
 def to_json(value: Any) -> Any:
@@ -41,10 +46,13 @@ def to_json(value: Any) -> Any:
     kind = type(value)
     if kind in _PLAIN:
         return value
-    if is_dataclass(value) and kind is not type:
+    if kind is tuple or kind is list:
+        return [to_json(item) for item in value]
+    names = _fields(kind)
+    if names is not None:
         name = _NAMES.get(kind)
         found = {"type": name} if name else {}
-        for key in _fields(kind):
+        for key in names:
             item = getattr(value, key)
             if item is not None:
                 found[key] = to_json(item)

@@ -160,7 +160,10 @@ def _parsed(path: Path) -> list[str]:
     if sound:
         return entries
     copy = path.with_name(f"{path.name}.bak")
-    shutil.copyfile(path, copy)
+    try:
+        shutil.copyfile(path, copy)
+    except OSError as error:
+        raise StoreError(f"{copy} cannot be written: {error.strerror or error}") from error
     raise Conflict(
         f"{path.name} was changed by hand and would not be written back as it is",
         hint=f"It was left alone, and a copy is {copy.name}. Ask the user to put a line with "

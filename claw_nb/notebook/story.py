@@ -12,6 +12,7 @@ from typing import Literal
 from claw_nb.core.events import (
     ApprovalRequested,
     ApprovalResolved,
+    CompactionFinished,
     Event,
     MessageAdded,
     PartialDiscarded,
@@ -20,6 +21,7 @@ from claw_nb.core.events import (
     RunFailed,
     RunFinished,
     RunStarted,
+    SessionRotated,
     TextAdded,
     ThinkingAdded,
     ToolFinished,
@@ -143,6 +145,18 @@ class Story:
                 self._turn_from = len(self.items)
             case ReminderAdded(text=text):
                 self._remark(text)
+            case CompactionFinished(before=before, after=after, compaction=made) if made:
+                self._remark(
+                    f"Older turns were summarised: about {after:,} tokens instead of {before:,}. "
+                    "The transcript stays whole."
+                )
+                self._turn_from = len(self.items)
+            case SessionRotated():
+                self._remark(
+                    "The conversation had grown too long for the model. It goes on in a new "
+                    "session, which begins with a summary."
+                )
+                self._turn_from = len(self.items)
             case MessageAdded(message=message):
                 self._message(message)
             case ApprovalRequested(request=asked):

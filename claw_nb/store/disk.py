@@ -34,20 +34,11 @@ def sync_folder(path: Path) -> None:
         os.close(handle)
 
 
-def append_line(path: Path, line: bytes) -> None:
-    """Add one line to a file that others may be appending to.
+def open_lines(path: Path) -> int:
+    """A handle to append lines with, to a file that others may be appending to.
 
     A line that a killed writer left torn is closed first, so that only that one is lost.
     """
-    handle = open_lines(path)
-    try:
-        write_line(handle, line)
-    finally:
-        os.close(handle)
-
-
-def open_lines(path: Path) -> int:
-    """A handle to append lines with; a torn last line is closed."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         size = os.fstat(handle).st_size

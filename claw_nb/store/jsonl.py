@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ class Journal:
 
     def __init__(self, home: Home) -> None:
         self._home = home
+        self._runs, self._sessions = home.runs, home.sessions
         self._open: dict[Path, int] = {}
         self._lock = threading.Lock()
 
@@ -43,11 +45,11 @@ class Journal:
         run_id = rows[0].run_id
         try:
             if run_id:
-                file = path_of(self._home.runs, run_id)
+                file = path_of(self._runs, run_id)
                 self._append(file, [_run_line(row, data) for row, data in pairs])
             lines = [line for row, data in pairs for line in _said(row, data)]
             if lines:
-                file = path_of(self._home.sessions, session.id)
+                file = path_of(self._sessions, session.id)
                 self._append(file, lines, head=lambda: dumps(header(session)))
         except OSError as error:
             self.close()
@@ -78,17 +80,12 @@ class Journal:
 
     def index(self, sessions: Iterable[Session]) -> None:
         """Write ``sessions/index.json`` anew: which conversation is in which file."""
-        listing = [
-            {"file": path_of(Path(), session.id).name, **_header(session),
-             "updated": moment(session.updated), "messages": session.messages,
-             "compactionCount": session.compactions, "contextTokens": session.context_tokens,
-             **({"rotatedTo": session.next} if session.next else {})}
-            for session in sessions
-        ]  # fmt: skip
         fresh = self._home.sessions / f".index-{os.getpid()}.json"
         try:
             self._home.sessions.mkdir(parents=True, exist_ok=True)
-            fresh.write_text(json.dumps({"version": 1, "sessions": listing}, indent=1) + "\n")
+            # A line for each session: to be read by people, and encoded by C.
+            lines = ",\n".join(map(_indexed, sessions))
+            fresh.write_text(f'{{"version": 1, "sessions": [\n{lines}\n]}}\n', encoding="utf-8")
             os.replace(fresh, self._home.sessions / "index.json")  # noqa: PTH105
         except OSError as error:
             _log.warning("sessions/index.json is not up to date: %s", error)
@@ -176,6 +173,20 @@ def _said(row: LogRow, data: str) -> list[str]:
             return []
 
 
+@lru_cache(maxsize=2048)
+def _indexed(session: Session) -> str:
+    """A session's line in the index."""
+    facts = {
+        "file": path_of(Path(), session.id).name,
+        **_header(session),
+        "updated": moment(session.updated),
+        "messages": session.messages,
+        "compactionCount": session.compactions,
+        "contextTokens": session.context_tokens,
+    }
+    return dumps(facts | ({"rotatedTo": session.next} if session.next else {}))
+
+
 def _with(facts: Mapping[str, Any], name: str, data: str) -> str:
     """The object with one more member, which is JSON text already."""
     return f'{dumps(facts)[:-1]},"{name}":{data}}}'
@@ -205,11 +216,15 @@ def _header(session: Session) -> dict[str, Any]:
 
 
 _RUN_COLUMNS = tuple(field.name for field in fields(LogRow) if field.name != "data")
+_run_columns = attrgetter(*_RUN_COLUMNS)
 
 
 def _run_line(row: LogRow, data: str) -> str:
-    given = {name: getattr(row, name) for name in _RUN_COLUMNS}
-    kept = {name: value for name, value in given.items() if value is not None}
+    kept = {
+        name: value
+        for name, value in zip(_RUN_COLUMNS, _run_columns(row), strict=True)
+        if value is not None
+    }
     kept["ts"] = moment(row.ts)
     return dumps(kept) if data == "{}" else _with(kept, "data", data)
 

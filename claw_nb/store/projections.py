@@ -50,6 +50,7 @@ _DAY = 86_400_000_000
 _LATE = 1_000_000
 """Microseconds that ``updated`` may be behind while a run goes on."""
 
+
 def _say(tx: sqlite3.Connection, row: Mapping[str, Any]) -> None:
     """Count a message in its session's head."""
     tx.execute("UPDATE sessions SET messages = messages + 1 WHERE id = ?", (row["session_id"],))

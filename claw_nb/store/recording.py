@@ -81,8 +81,8 @@ class Recording:
     def can_wait(self, event: Event) -> bool:
         """Whether the next event follows at once, so that both may be saved together.
 
-        After the model's answer comes its message, and after the last tool that was running the
-        message with the results.
+        After the model's answer comes its message, then the first of its calls, which waits until
+        that was heard; and after the last tool that was running the message with the results.
         """
         match event:
             case ToolStarted(call=call):
@@ -90,6 +90,8 @@ class Recording:
             case ToolFinished(call=call):
                 self._running.discard(call.id)
                 return not self._running
+            case MessageAdded(message=message):
+                return bool(message.tool_calls)
         return isinstance(event, TurnFinished)
 
     def _hot(self, event: Event) -> dict[str, Any]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from claw_nb.store.query import Result, Trust
 
 
-_IN_INDEX = ("run.started", "run.finished", "run.failed", "compaction.finished", "session.rotated")
+_IN_INDEX = ("run.finished", "run.failed", "compaction.finished", "session.rotated")
 
 HANDLE = 16
 """Hex digits of a digest that name a kept result."""
@@ -148,7 +148,8 @@ class Store:
             for row, columns in zip(rows, packed, strict=True)
         ]
         self._journal.note(session, rows, datas)
-        if rows[-1].kind in _IN_INDEX:
+        begun = rows[-1].kind == "run.started" and not session.messages
+        if begun or rows[-1].kind in _IN_INDEX:
             self.sessions.write_index()
 
     def keep_result(self, session_id: str | None, tool: str, text: str, *, agent: str) -> str:

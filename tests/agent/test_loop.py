@@ -20,9 +20,11 @@ from claw_nb.core.events import (
     RunFinished,
     TextAdded,
     ToolFinished,
+    ToolProgressed,
     ToolStarted,
 )
 from claw_nb.core.messages import Message, Text, ToolCall, ToolResult, repair, user
+from claw_nb.core.progress import progress
 from claw_nb.core.protocols import Answer, ModelRequest, Reply
 from claw_nb.core.tools import Review, Tool, tool
 from claw_nb.providers.scripted import ScriptedProvider
@@ -495,6 +497,7 @@ async def test_a_reader_that_leaves_early_leaves_nothing_running() -> None:
     async def slow() -> str:
         """Take long."""
         try:
+            progress().say("at it")
             await asyncio.sleep(60)
         finally:
             ended.set()
@@ -504,9 +507,27 @@ async def test_a_reader_that_leaves_early_leaves_nothing_running() -> None:
     run = chosen.run((), user("go"), run_id="r", session_id="s", approve=ask_nobody)
     async with aclosing(run):
         async for event in run:
-            if isinstance(event, ToolStarted):
+            if isinstance(event, ToolProgressed):
                 break
     assert ended.is_set()
+
+
+async def test_a_tool_does_not_begin_before_its_start_was_heard() -> None:
+    order: list[str] = []
+
+    @tool()
+    async def work() -> str:
+        """Work."""
+        order.append("works")
+        return ""
+
+    chosen = agent([calls(("work", {})), said("done")], work)
+    async for event in chosen.run((), user("go"), run_id="r", session_id="s", approve=ask_nobody):
+        if isinstance(event, ToolStarted):
+            await asyncio.sleep(0.01)
+            order.append("heard")
+    assert order == ["heard", "works"]
+
 
 
 async def test_the_time_a_person_thinks_is_not_the_tools() -> None:

@@ -126,7 +126,7 @@ def test_the_views_tell_of_the_run(store, session, stream, rows_of):
             " cost, ms FROM llm_calls",
         ) == [("anthropic", "claude", 1, "tool_use", 10, 5, 3, 1, 0.02, 120.0)]
         assert rows_of(store, "SELECT * EXCLUDE day FROM usage") == [
-            ("main", "anthropic", "claude", 1, 10, 5, 3, 0.02)
+            ("main", session.id, None, "anthropic", "claude", 1, 10, 5, 3, 1, 0.02, 0)
         ]
         assert rows_of(
             store, "SELECT run_id, tool, arguments->>'code', reason, status, \"by\" FROM approvals"
