@@ -168,11 +168,11 @@ def _typed(name: str, default: Any, value: Any) -> Any:
     try:
         if wanted in (int, float) and not isinstance(value, bool):
             number = wanted(value)
-            if number > 0:
+            if number > 0 and (isinstance(value, str) or number == value):
                 return number
         elif isinstance(value, wanted):
             return value
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     kind = {int: "a whole number above 0", float: "a number above 0", bool: "true or false"}
     raise ConfigError(

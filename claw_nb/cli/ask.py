@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
+from claw_nb.cli.approval import asking
 from claw_nb.commands.context import place
 from claw_nb.core.errors import InvalidInput
 from claw_nb.core.events import (
-    ApprovalRequest,
     Event,
     PartialDiscarded,
     RetryScheduled,
@@ -24,8 +24,7 @@ from claw_nb.core.events import (
     ToolFinished,
     ToolStarted,
 )
-from claw_nb.core.protocols import Answer
-from claw_nb.core.redact import redact
+from claw_nb.core.redact import redact_json
 from claw_nb.core.wire import to_json
 from claw_nb.workspace import Workspace
 
@@ -37,7 +36,7 @@ EXIT = {"cancelled": 130}
 @click.option(
     "--workspace",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="The folder to work in (default: here).",
 )
 @click.option("--provider", help="Ask this provider instead of the configured one.")
@@ -97,8 +96,9 @@ def _is_terminal() -> bool:
 async def _ask(work: Workspace, prompt: str, *, as_json: bool, **given: Any) -> int:
     screen = _print_json if as_json else Screen().show
     code = 1
-    asking = None if as_json or not _is_terminal() else _approve
-    events = work.ask(prompt, key=f"cli:{work.root}", approve=asking, **given)
+    asked = not as_json and _is_terminal()
+    approve = asking(timeout=work.settings.approval_timeout) if asked else None
+    events = work.ask(prompt, key=f"cli:{work.root}", approve=approve, **given)
     try:
         async with aclosing(events):
             async for event in events:
@@ -117,7 +117,7 @@ async def _ask(work: Workspace, prompt: str, *, as_json: bool, **given: Any) -> 
 
 def _print_json(event: Event) -> None:
     record = {"event": type(event).__name__} | to_json(event)
-    click.echo(redact(json.dumps(record, ensure_ascii=False, default=str)))
+    click.echo(json.dumps(redact_json(record), ensure_ascii=False, default=str))
 
 
 class Screen:
@@ -175,19 +175,3 @@ def footer(event: RunFinished) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-async def _approve(request: ApprovalRequest) -> Answer:
-    click.secho(f"\n{request.call.name}: {request.reason}", err=True, bold=True)
-    if request.preview:
-        click.echo(request.preview, err=True)
-    said = await asyncio.to_thread(
-        click.prompt,
-        "Allow? [y]es, for this [s]ession, [n]o",
-        type=click.Choice(["y", "s", "n"]),
-        default="n",
-        show_choices=False,
-        err=True,
-    )
-    decision = {"y": "once", "s": "session"}.get(said, "denied")
-    return Answer(decision=decision, by="terminal")  # type: ignore[arg-type]

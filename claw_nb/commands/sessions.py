@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from claw_nb.commands.context import workspace
 from claw_nb.commands.options import json_option, paging
 from claw_nb.commands.output import Listing, Note
 from claw_nb.commands.words import clipped, iso, moment
+from claw_nb.core.errors import InvalidInput
 from claw_nb.core.messages import Text, ToolCall, ToolResult
 from claw_nb.core.records import Session
 
@@ -15,7 +18,7 @@ from claw_nb.core.records import Session
 @click.group(invoke_without_command=True)
 @click.pass_context
 def sessions(ctx: click.Context) -> Listing | None:
-    """Conversations: list, show, remove."""
+    """Conversations: list, show, export, import, remove."""
     return None if ctx.invoked_subcommand else ctx.invoke(list_)
 
 
@@ -79,12 +82,54 @@ def show(ctx: click.Context, session_id: str) -> Listing:
     )
 
 
+@sessions.command()
+@click.argument("session_id", metavar="ID")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@json_option
+@click.pass_context
+def export(ctx: click.Context, session_id: str, file: Path) -> Note:
+    """Write a session to FILE as JSON lines, which `claw sessions import` takes in again."""
+    store = workspace(ctx).store
+    session = store.sessions.get(session_id)
+    try:
+        file.write_text("".join(f"{line}\n" for line in store.sessions.export(session.id)), "utf-8")
+    except OSError as error:
+        raise InvalidInput(
+            f"{file} cannot be written: {error.strerror}.", hint="Give another file."
+        ) from error
+    return Note(
+        text=f"Wrote {session.messages} messages to {file}.",
+        facts={"id": session.id, "file": str(file), "messages": session.messages},
+    )
+
+
+@sessions.command(name="import")
+@click.argument("files", metavar="FILE", nargs=-1, required=True, type=click.Path(path_type=Path))
+@json_option
+@click.pass_context
+def import_(ctx: click.Context, files: tuple[Path, ...]) -> Listing:
+    """Take sessions in from FILEs of JSON lines; what is here already is left alone.
+
+    The files in the home's sessions folder are such files: a damaged database is rebuilt of them.
+    """
+    store = workspace(ctx).store
+    done = [store.sessions.restore(file) for file in files]
+    rows = [(one.session.id, one.session.title, one.added, one.broken) for one in done]
+    columns = ("id", "title", "new messages", "unreadable lines")
+    return Listing(
+        title=f"{len(done)} session{'' if len(done) == 1 else 's'}",
+        columns=columns,
+        rows=rows,
+        records=[dict(zip(("id", "title", "added", "broken"), row, strict=True)) for row in rows],
+    )
+
+
 @sessions.command(name="rm")
 @click.argument("session_id", metavar="ID")
 @json_option
 @click.pass_context
 def remove(ctx: click.Context, session_id: str) -> Note:
-    """Remove a session from the list; its log rows stay in the log."""
+    """Remove a session for good, with all that was said in it."""
     store = workspace(ctx).store
     session = store.sessions.get(session_id)
     store.sessions.remove(session.id)

@@ -91,14 +91,6 @@ class ToolStarted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolProgressed:
-    """A running tool has something to show."""
-
-    call_id: str
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class ToolFinished:
     """A tool call came to its end, well or not (``result.error``)."""
 
@@ -177,7 +169,6 @@ Event = (
     | RetryScheduled
     | TurnFinished
     | ToolStarted
-    | ToolProgressed
     | ToolFinished
     | ApprovalRequested
     | ApprovalResolved

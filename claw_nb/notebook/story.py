@@ -23,7 +23,6 @@ from claw_nb.core.events import (
     TextAdded,
     ThinkingAdded,
     ToolFinished,
-    ToolProgressed,
     ToolStarted,
     TurnStarted,
 )
@@ -65,7 +64,6 @@ class Step:
     result: ToolResult | None = None
     ms: float | None = None
     preview: str = ""
-    progress: str = ""
     answered: str = ""
     block: int = 0
 
@@ -154,8 +152,6 @@ class Story:
                 self._step(asked.call.id, asked.call, status=status, answered=words)
             case ToolStarted(call=call):
                 self._step(call.id, call, status="running")
-            case ToolProgressed(call_id=call_id, text=text):
-                self._step(call_id, progress=text)
             case ToolFinished(call=call, result=result, ms=ms):
                 self._step(call.id, call, status=_status(result), result=result, ms=ms)
             case RunFinished() | RunFailed():

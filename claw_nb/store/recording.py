@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from claw_nb.core.clock import Clock, NewId
+from claw_nb.core.errors import StoreError
 from claw_nb.core.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -21,17 +23,16 @@ from claw_nb.core.events import (
     TextAdded,
     ThinkingAdded,
     ToolFinished,
-    ToolProgressed,
     ToolStarted,
     TurnFinished,
     TurnStarted,
 )
-from claw_nb.core.messages import Message, ToolResult
+from claw_nb.core.messages import Message, ToolResult, Usage
 from claw_nb.core.records import LogRow, Session
 from claw_nb.core.redact import redact, redact_json
 from claw_nb.core.wire import to_json
 
-FOR_WATCHING = (TextAdded, ThinkingAdded, ToolProgressed, TurnStarted)
+FOR_WATCHING = (TextAdded, ThinkingAdded, TurnStarted)
 """Events that are not kept: what they say is whole in a later one."""
 
 
@@ -142,17 +143,31 @@ def _words(message: Message) -> str:
     return "\n".join(part for part in (message.text, *results) if part)
 
 
+_LEFT = RunFailed(
+    kind="cancelled", error="Nobody waited for the end.", hint="Ask again to go on.",
+    turns=0, tools=0, usage=Usage(), ms=0.0,
+)  # fmt: skip
+
+
 async def record(
     events: AsyncIterator[Event], recording: Recording, *, save: Callable[[LogRow], None]
 ) -> AsyncGenerator[Event, None]:
-    """Save each event that matters before anybody sees it, and pass every one on."""
+    """Save each event that matters before anybody sees it, and pass every one on.
+
+    A run whose reader leaves early ends in the log all the same.
+    """
+    going = False
     try:
         async for event in events:
             row = recording.row(event)
             if row is not None:
                 save(row)
+            going = not isinstance(event, RunFinished | RunFailed)
             yield event
     finally:
         # Closing this stage closes the one before it, at once and not when memory is freed.
         if isinstance(events, AsyncGenerator):
             await events.aclose()
+        if going and (last := recording.row(_LEFT)):
+            with suppress(StoreError):  # what ended it may be this very disk
+                save(last)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from claw_nb.core.clock import Clock, NewId, new_id, now
+from claw_nb.core.errors import StoreError
 from claw_nb.core.events import Event
 from claw_nb.core.locks import FileLock
 from claw_nb.core.records import LogRow, Session
@@ -30,6 +33,12 @@ if TYPE_CHECKING:
     from claw_nb.store.query import Result, Trust
 
 
+_PATIENCE = 20.0
+"""Seconds that closing waits for a compaction; one that is cut off loses nothing."""
+
+_log = logging.getLogger(__name__)
+
+
 class Store:
     """Everything that is kept. Open one per process and home; threads may share it."""
 
@@ -47,6 +56,7 @@ class Store:
         self.sessions = Sessions(
             state, self._inbox, self._history, self._journal, clock=clock, new_id=new_id
         )
+        self._compacting: threading.Thread | None = None
 
     @classmethod
     def open(
@@ -72,7 +82,9 @@ class Store:
         return cls(paths, state, clock=clock, new_id=new_id)
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, after a compaction that is going has come to its end."""
+        if self._compacting is not None:
+            self._compacting.join(_PATIENCE)
         self._state.close()
 
     # -- state and log -------------------------------------------------------------------------
@@ -138,6 +150,21 @@ class Store:
             crash=crash,
         )
         return compactor.run(force=force)
+
+    def compact_soon(self) -> None:
+        """Compact in a thread when it is due. Trouble is logged: the rows stay in the inbox."""
+        going = self._compacting
+        if (going is None or not going.is_alive()) and self._inbox.is_due():
+            self._compacting = threading.Thread(
+                target=self._compact_quietly, name="claw compaction", daemon=True
+            )
+            self._compacting.start()
+
+    def _compact_quietly(self) -> None:
+        try:
+            self.compact()
+        except StoreError as error:
+            _log.warning("The log is not sealed yet: %s", error)
 
     @cached_property
     def _snapshots(self) -> Snapshots:

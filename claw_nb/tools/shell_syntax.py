@@ -19,7 +19,6 @@ from claw_nb.tools.shell_commands import Command, Function, Redirect, Script
 from claw_nb.tools.shell_expansion import Expansion
 from claw_nb.tools.shell_words import Word
 
-
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 

@@ -181,6 +181,7 @@ class Workspace:
                 yield event
         if "memories" in self.__dict__:
             self.memories.embed_soon()
+        self.store.compact_soon()
 
     def _chosen(self, provider: str | None, model: str | None) -> Settings:
         """The settings for one question; another provider brings its own model and address."""
