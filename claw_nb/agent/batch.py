@@ -106,8 +106,13 @@ class Batch:
         except ToolError as error:
             result = failed(call, error)
         except asyncio.CancelledError:
-            self._finish(call, interrupted(call))
-            raise
+            me = asyncio.current_task()
+            if me is None or me.cancelling():
+                self._finish(call, interrupted(call))
+                raise
+            # Nobody stopped the run: the tool waited for something that was cancelled.
+            text = f"{call.name} broke: what it waited for was cancelled"
+            result = failed(call, ToolError(text, kind="system"))
         except Exception as error:  # noqa: BLE001 - a tool's bug must not end the run
             text = f"{call.name} broke: {type(error).__name__}: {error}"
             result = failed(call, ToolError(text, kind="system"))

@@ -195,6 +195,7 @@ class Loop:
                                 return
                 raise ProviderError("the stream ended without an answer", kind="cut")
             except ProviderError as error:
+                self._partial.clear()
                 if shown:
                     yield PartialDiscarded(turn=self.turns)
                 if error.kind == "overflow" and not forced:

@@ -17,7 +17,7 @@ from claw_nb.cli.options import asking, work_here
 from claw_nb.cli.screen import Screen
 from claw_nb.core.errors import InvalidInput
 from claw_nb.core.events import Event, RunFailed, RunFinished
-from claw_nb.core.redact import redact
+from claw_nb.core.redact import redact_json
 from claw_nb.core.wire import to_json
 from claw_nb.workspace import Workspace
 
@@ -91,4 +91,4 @@ async def _ask(work: Workspace, prompt: str, *, as_json: bool, **given: Any) -> 
 
 def _print_json(event: Event) -> None:
     record = {"event": type(event).__name__} | to_json(event)
-    click.echo(redact(json.dumps(record, ensure_ascii=False, default=str)))
+    click.echo(json.dumps(redact_json(record), ensure_ascii=False, default=str))

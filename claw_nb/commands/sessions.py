@@ -143,19 +143,27 @@ def export(ctx: click.Context, session_id: str, file: Path | None, force: bool) 
 
 
 @sessions.command(name="import")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument(
+    "files",
+    metavar="FILE",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+)
 @json_option
 @click.pass_context
-def import_(ctx: click.Context, file: Path) -> Note:
-    """Take a session in from the JSON lines in FILE; what is here already stays as it is."""
+def import_(ctx: click.Context, files: tuple[Path, ...]) -> Listing:
+    """Take sessions in from FILEs of JSON lines; what is here already stays as it is.
+
+    The files in the home's sessions folder are such files: a damaged database is rebuilt of them.
+    """
     store = workspace(ctx).store
-    taken = store.sessions.restore(file)
-    said = [f"Session {taken.session.id[:13]}: {taken.added} messages are new"]
-    if taken.broken:
-        said.append(f"{taken.broken} lines could not be read")
-    return Note(
-        text=f"{', '.join(said)}.",
-        facts={"id": taken.session.id, "added": taken.added, "broken": taken.broken},
+    taken = [store.sessions.restore(file) for file in files]
+    return Listing(
+        title=f"{len(taken)} session{'' if len(taken) == 1 else 's'}",
+        columns=("id", "title", "new messages", "unreadable lines"),
+        rows=[(one.session.id[:13], one.session.title, one.added, one.broken) for one in taken],
+        records=[{"id": one.session.id, "added": one.added, "broken": one.broken} for one in taken],
     )
 
 

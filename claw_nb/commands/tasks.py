@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -59,20 +60,21 @@ def task() -> None:
               help="How late a missed run may still be made up for.")  # fmt: skip
 @click.option("--kernel", metavar="NAME", help="The kernel to run the notebook with.")
 @click.option("--hide-code", is_flag=True, help="Leave the code out of the report.")
-@click.option("--agent", "agent_id", default="main", show_default=True, help="Whose task it is.")
+@click.option("--agent", "agent_id", help="Whose task it is (default: the setting agent.name).")
 @json_option
 @click.pass_context
 def add(
     ctx: click.Context, name: str, notebook: Path | None, prompt: str | None, cron: str | None,
     every: str | None, at: str | None, timezone: str | None, parameters: tuple[str, ...],
     grant: tuple[str, ...], timeout: str | None, misfire: Misfire, overlap: Overlap, grace: str,
-    kernel: str | None, hide_code: bool, agent_id: str,
+    kernel: str | None, hide_code: bool, agent_id: str | None,
 ) -> Note:  # fmt: skip
     """Schedule a notebook or a prompt under NAME."""
     more = {"kernel": kernel, "hide_code": hide_code or None}
     added = workspace(ctx).tasks.add(
         name, notebook=notebook, prompt=prompt, parameters=_parameters(parameters), cron=cron,
-        every=every, at=at, timezone=timezone, agent_id=agent_id, misfire=misfire, overlap=overlap,
+        every=every, at=at, timezone=timezone or workspace(ctx).settings.timezone, misfire=misfire, overlap=overlap,
+        agent_id=agent_id or workspace(ctx).settings.agent,
         timeout_minutes=_minutes(timeout), grace_seconds=float(schedules.seconds(grace)),
         grant=grant, more={key: value for key, value in more.items() if value is not None},
     )  # fmt: skip
@@ -239,16 +241,23 @@ def _moment(text: str | None, zone: str | None) -> int:
 
 
 def _run_here(tasks: Tasks, queued: Run) -> Run:
-    """Blocking, and away from the loop that a notebook's kernel already has."""
-    ended: list[Run] = []
+    """Blocking, and away from the loop that a notebook's kernel already has; Ctrl-C stops it."""
+    stops: list[Callable[[], object]] = []
 
-    def work() -> None:
-        ended.append(asyncio.run(run_here(tasks, Runner(home=tasks.home), queued)))
+    async def work() -> Run:
+        loop = asyncio.get_running_loop()
+        going = asyncio.ensure_future(run_here(tasks, Runner(home=tasks.home), queued))
+        stops.append(lambda: loop.call_soon_threadsafe(going.cancel))
+        return await going
 
-    thread = threading.Thread(target=work, name="claw task run")
-    thread.start()
-    thread.join()
-    return ended[0] if ended else tasks.run(queued.id)
+    with ThreadPoolExecutor(1, "claw task run") as pool:
+        ended = pool.submit(lambda: asyncio.run(work()))
+        try:
+            return ended.result()
+        except KeyboardInterrupt:
+            for stop in stops:
+                stop()
+            raise  # once the pool has seen it end
 
 
 def _ended(task: Task, run: Run) -> Note:

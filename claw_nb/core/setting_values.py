@@ -42,11 +42,11 @@ def typed(name: str, wanted: type, value: Any) -> Any:
     try:
         if wanted in (int, float) and not isinstance(value, bool):
             number = wanted(value)
-            if number > 0:
+            if number > 0 and (isinstance(value, str) or number == value):
                 return number
         elif isinstance(value, wanted):
             return value
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise ConfigError(
         f"the setting {name} must be {_KINDS.get(wanted, 'text')}, not {value!r}",

@@ -30,6 +30,9 @@ World = Literal["buttons", "input", "deny"]
 TIME_LIMIT = 300.0
 """Seconds until silence is a no."""
 
+_WHOLE = 100_000
+"""Characters of a call that a question shows: who decides should see all of it."""
+
 _BUTTONS_SINCE = (7, 4)
 """Older ipykernels deliver no click while a cell runs, even an awaited one."""
 
@@ -150,14 +153,14 @@ def _sentence(reason: str) -> str:
 
 def question_text(request: ApprovalRequest) -> str:
     """What is to be decided, as plain text."""
-    shown = request.preview or given(request.call)[0]
-    body = "\n".join(f"  {line}" for line in cut(shown).splitlines())
+    shown = request.preview or given(request.call, limit=_WHOLE)[0]
+    body = "\n".join(f"  {line}" for line in cut(shown, limit=_WHOLE).splitlines())
     return f"{request.call.name} needs your yes. {_sentence(request.reason)}\n{body}"
 
 
 def question_html(request: ApprovalRequest) -> str:
     """What is to be decided, with the code, the command or the change."""
-    code, language = given(request.call)
+    code, language = given(request.call, limit=_WHOLE)
     shown = request.preview or code
     if shown.lstrip().startswith(("---", "@@")):
         language = "diff"
@@ -165,7 +168,7 @@ def question_html(request: ApprovalRequest) -> str:
         f'<div class="claw-question tex2jax_ignore mathjax_ignore">'
         f"<strong>{escape(request.call.name)}</strong> "
         f'<span class="claw-facts">needs your yes. {escape(_sentence(request.reason))}</span></div>'
-        f'<div class="claw-words"><pre tabindex="0">{prose.code(cut(shown), language)}</pre></div>',
+        f'<div class="claw-words"><pre tabindex="0">{prose.code(cut(shown, limit=_WHOLE), language)}</pre></div>',
         label=f"Approval of {escape(request.call.name)}",
     )
 

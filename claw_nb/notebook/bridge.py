@@ -29,7 +29,7 @@ class MainThread:
             if future.set_running_or_notify_cancel():
                 try:
                     future.set_result(function(*args, **kwargs))
-                except Exception as error:  # noqa: BLE001 - it belongs to the caller
+                except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it belongs to the caller
                     future.set_exception(error)
 
         self._calls.put(run)

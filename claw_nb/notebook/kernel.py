@@ -87,8 +87,9 @@ class NotebookKernel:
             return "".join(traceback.format_exception_only(error)).rstrip()
         if here and any(step.co_flags & inspect.CO_COROUTINE for step in steps):
             return _AWAITS
+        limit = _Unlimited() if here else asyncio.timeout(timeout)
         try:
-            async with _Unlimited() if here else asyncio.timeout(timeout):
+            async with limit:
                 value = None
                 for step in steps:
                     with self._interrupts.code(timeout=timeout):
@@ -98,7 +99,7 @@ class NotebookKernel:
                 if value is not None and not code.rstrip().endswith(";"):
                     display(value)
         except TimeoutError as error:
-            if timeout is not None and _is_ours(error):
+            if timeout is not None and limit.expired():
                 return _too_slow(timeout)
             return _traceback(shell, error, name)
         except KeyboardInterrupt as error:
@@ -118,6 +119,9 @@ class _Unlimited:
     async def __aenter__(self) -> None: ...
 
     async def __aexit__(self, *error: object) -> None: ...
+
+    def expired(self) -> bool:
+        return False
 
 
 def _compiled(shell: InteractiveShell, code: str, name: str) -> list[CodeType]:
@@ -146,11 +150,6 @@ def _traceback(shell: InteractiveShell, error: BaseException, name: str) -> str:
         frames = frames.tb_next
     lines = shell.InteractiveTB.structured_traceback(type(error), error, frames)
     return plain(shell.InteractiveTB.stb2text(lines)).strip().lstrip("-\n")
-
-
-def _is_ours(error: TimeoutError) -> bool:
-    """asyncio.timeout's own error is raised from the cancellation that it caused."""
-    return isinstance(error.__cause__, asyncio.CancelledError)
 
 
 def _too_slow(timeout: float) -> str:

@@ -9,16 +9,12 @@ from claw_nb.notebook.chart import svg
 from claw_nb.notebook.question import Query
 from claw_nb.notebook.style import framed
 from claw_nb.notebook.table import table
+from claw_nb.store.frames import frames
 
 if TYPE_CHECKING:
     from claw_nb.store import Store
     from claw_nb.store.query import Result
 
-_FRAMES = {
-    "pandas": ("DataFrame",),
-    "polars": ("DataFrame", "LazyFrame"),
-    "pyarrow": ("Table", "RecordBatch"),
-}
 CHARTED = 5000
 """Rows that a chart draws at most."""
 
@@ -60,16 +56,6 @@ class Rows:
         elif total == 0:
             note = "No rows."
         return table(self._result.columns, self._result.rows(limit), note=note)
-
-
-def frames(namespace: Mapping[str, object]) -> dict[str, object]:
-    """The data frames among some variables, by name; none of their libraries is imported."""
-    return {name: value for name, value in namespace.items() if _is_frame(value)}
-
-
-def _is_frame(value: object) -> bool:
-    package = type(value).__module__.partition(".")[0]
-    return type(value).__name__ in _FRAMES.get(package, ())
 
 
 async def look_up(store: Store, query: Query, namespace: Mapping[str, object]) -> Rows:

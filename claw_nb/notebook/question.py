@@ -83,7 +83,10 @@ def query(line: str, cell: str | None = None, *, limit: int = 20) -> Query:
     if not rows.isdecimal() or int(rows) < 1:
         raise InvalidInput(f"--limit takes a number of rows, not {rows!r}.")
     kinds: dict[str, Chart] = {"line": "line", "bar": "bar", "scatter": "scatter", "": "auto"}
-    chart = kinds[found["--chart"][-1]] if "--chart" in found else None
+    kind = _last(found, "--chart")
+    if kind is not None and kind not in kinds:
+        raise InvalidInput(f"--chart draws {', '.join(CHARTS)}, not {kind!r}.")
+    chart = None if kind is None else kinds[kind]
     return Query(sql=sql, limit=int(rows), chart=chart, debug="--debug" in found)
 
 

@@ -52,7 +52,12 @@ def blocking(
     thread = threading.Thread(target=in_thread, name="claw", daemon=True)
     thread.start()
     with interrupts.watching(begun.result()):
-        bridge.serve(idle)
+        try:
+            bridge.serve(idle)
+        except BaseException:
+            # Nobody shows or stops what the agent would still do.
+            begun.result()()
+            raise
         thread.join()
         try:
             return ended.result()

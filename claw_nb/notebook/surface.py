@@ -28,6 +28,7 @@ from claw_nb.notebook.interrupt import Interrupts
 from claw_nb.notebook.kernel import NotebookKernel
 from claw_nb.notebook.place import key_of
 from claw_nb.notebook.question import Question, query, question
+from claw_nb.store.frames import frames
 from claw_nb.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -165,9 +166,7 @@ class Surface:
         return await lookup.look_up(self.workspace.store, asked, self.kernel.namespace)
 
     def _command(self, arguments: list[str]) -> None:
-        place = Place(
-            open=lambda: self.workspace, frames=lambda: lookup.frames(self.kernel.namespace)
-        )
+        place = Place(open=lambda: self.workspace, frames=lambda: frames(self.kernel.namespace))
         try:
             with group.make_context("%claw", arguments, obj=place) as context:
                 output = group.invoke(context)

@@ -43,29 +43,30 @@ def gist(call: ToolCall, *, limit: int = 72) -> str:
     return ""
 
 
-def given(call: ToolCall) -> tuple[str, str]:
+def given(call: ToolCall, *, limit: int = SHOWN) -> tuple[str, str]:
     """What a call was given, and the language it is written in."""
     for name in ("code", "query", "command"):
         if isinstance(call.arguments.get(name), str):
-            return cut(call.arguments[name].strip("\n")), _LANGUAGES.get(call.name, "")
+            text = cut(call.arguments[name].strip("\n"), limit=limit)
+            return text, _LANGUAGES.get(call.name, "")
     lines = [f"{name}: {value}" for name, value in call.arguments.items()]
-    return cut("\n".join(lines)), ""
+    return cut("\n".join(lines), limit=limit), ""
 
 
 def got(step: Step) -> str:
     """What a step came to, in words."""
     if step.result is None:
-        return cut(step.progress)
+        return ""
     pictures = len(step.result.parts) - sum(hasattr(part, "text") for part in step.result.parts)
     note = "" if not pictures else "[a picture]" if pictures == 1 else f"[{pictures} pictures]"
     return cut("\n".join(text for text in (step.result.text.strip("\n"), note) if text))
 
 
-def cut(text: str) -> str:
+def cut(text: str, *, limit: int = SHOWN) -> str:
     """A text short enough to be saved in every notebook."""
-    if len(text) <= SHOWN:
+    if len(text) <= limit:
         return text
-    half = SHOWN // 2
+    half = limit // 2
     left = len(text) - 2 * half
     return f"{text[:half]}\n… {left:,} more characters are in the transcript …\n{text[-half:]}"
 

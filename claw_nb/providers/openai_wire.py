@@ -208,7 +208,10 @@ class Collected:
         at = self._at.get(index) if index is not None else len(self._calls) - 1
         known = at is not None and 0 <= at < len(self._calls)
         if not known or (name and call_id and call_id != self._calls[at or 0].id):
-            self._calls.append(_Call(id=call_id or f"call_{self.new_id()}", name=name or ""))
+            # Each result is matched to its call by the id, so an id that comes twice won't do.
+            fresh = call_id and call_id not in [call.id for call in self._calls]
+            given = call_id if call_id and fresh else f"call_{self.new_id()}"
+            self._calls.append(_Call(id=given, name=name or ""))
             at = len(self._calls) - 1
             if index is not None:
                 self._at[index] = at

@@ -26,10 +26,6 @@ from claw_nb.store.trouble import explain_disk
 
 SECOND = 1_000_000
 
-DUE_ROWS = 5_000
-DUE_AGE = 60 * SECOND
-"""The inbox is sealed when it holds so many rows or one so old."""
-
 BATCH_ROWS = 50_000
 BATCH_CHARACTERS = 64_000_000
 """What one segment takes at most from the inbox, to bound the memory that sealing needs."""
@@ -101,7 +97,7 @@ class Compactor:
             return None
         try:
             self._inbox.import_spilled()
-            if not force and not self._due():
+            if not force and not self._inbox.is_due():
                 return None
             with explain_disk(self._home.lake):
                 return self._compact()
@@ -113,16 +109,6 @@ class Compactor:
             ) from error
         finally:
             lock.release()
-
-    def _due(self) -> bool:
-        with self._state.read() as read:
-            first, last, oldest = read.execute(
-                "SELECT min(seq), max(seq), (SELECT ts FROM inbox ORDER BY seq LIMIT 1) FROM inbox"
-            ).fetchone()
-        if first is None:
-            return False
-        full: bool = last - first + 1 >= DUE_ROWS
-        return full or self._clock() - oldest >= DUE_AGE
 
     def _compact(self) -> Compaction:
         with self._state.read() as read:

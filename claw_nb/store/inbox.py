@@ -29,6 +29,10 @@ _PASSING = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_FULL, s
 _PATIENCE = 3.0
 """Seconds before rows go to a file instead: appending happens on the way of a running cell."""
 
+DUE_ROWS = 5_000
+DUE_AGE = 60 * 1_000_000
+"""The inbox is sealed when it holds so many rows or one so old (in microseconds)."""
+
 _REMEMBERED = 24 * 3600 * 1_000_000
 """How long an import is remembered, so that a slow second importer sees that it was done."""
 
@@ -70,6 +74,17 @@ class Inbox:
             self._spill(packed, refused)
             return None
 
+    def is_due(self) -> bool:
+        """Whether it is time to seal what is here."""
+        with self._state.read() as read:
+            first, last, oldest = read.execute(
+                "SELECT min(seq), max(seq), (SELECT ts FROM inbox ORDER BY seq LIMIT 1) FROM inbox"
+            ).fetchone()
+        if first is None:
+            return False
+        full: bool = last - first + 1 >= DUE_ROWS
+        return full or self._clock() - oldest >= DUE_AGE
+
     def _spill(self, packed: Sequence[Packed], refused: StoreError) -> None:
         name = f"{self._host}-{os.getpid()}-{self._new_id()}.jsonl"
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in packed)
@@ -95,7 +110,8 @@ class Inbox:
     def _import(self, file: Path) -> int:
         with explain_disk(file):
             try:
-                packed = [json.loads(line) for line in file.read_text().splitlines()]
+                # Of bytes: as text, U+2028 and its like would end a line too.
+                packed = [json.loads(line) for line in file.read_bytes().splitlines()]
             except FileNotFoundError:
                 return 0
             with self._state.tx(survives="power") as tx:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from claw_nb.core.clock import Clock, NewId
+from claw_nb.core.errors import StoreError
 from claw_nb.core.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -203,6 +205,12 @@ def _words(message: Message) -> str:
     return "\n".join(part for part in (message.text, *results) if part)
 
 
+_LEFT = RunFailed(
+    kind="cancelled", error="Nobody waited for the end.", hint="Ask again to go on.",
+    turns=0, tools=0, usage=Usage(), ms=0.0,
+)  # fmt: skip
+
+
 async def record(
     events: AsyncIterator[Event],
     recording: Recording,
@@ -213,9 +221,10 @@ async def record(
     """Save each event that matters before anybody sees it, and pass every one on.
 
     One that the next follows at once is saved together with that. ``succeed`` makes the session in
-    which a conversation goes on.
+    which a conversation goes on. A run whose reader leaves early ends in the log all the same.
     """
     waiting: list[LogRow] = []
+    going = False
     try:
         async for event in events:
             row = recording.row(event)
@@ -227,6 +236,7 @@ async def record(
                 waiting = []
             if isinstance(event, SessionRotated):
                 recording.session = succeed(recording.session, event.session_id)
+            going = not isinstance(event, RunFinished | RunFailed)
             yield event
     finally:
         if waiting:
@@ -234,3 +244,6 @@ async def record(
         # Closing this stage closes the one before it, at once and not when memory is freed.
         if isinstance(events, AsyncGenerator):
             await events.aclose()
+        if going and (last := recording.row(_LEFT)):
+            with suppress(StoreError):  # what ended it may be this very disk
+                save(recording.session, [last])

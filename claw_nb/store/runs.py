@@ -142,13 +142,7 @@ class RunTable:
             " WHERE id = ?",
             (run.started, (text or outcome.status.capitalize())[:RESULT_SHOWN], run.task_id),
         )
-        # A moment that has passed leaves nothing to do, well or not.
-        tx.execute(
-            "UPDATE tasks SET status = 'completed' WHERE id = ? AND status = 'active'"
-            " AND next_run IS NULL AND NOT EXISTS (SELECT 1 FROM runs WHERE task_id = tasks.id"
-            " AND status IN ('queued', 'running'))",
-            (run.task_id,),
-        )
+        self._complete(tx, run.task_id)
         paused = tx.execute(
             "UPDATE tasks SET status = 'paused', rev = rev + 1 WHERE id = ? AND status = 'active'"
             " AND failures >= ? RETURNING name, agent_id, failures",
@@ -171,6 +165,15 @@ class RunTable:
                 ],
                 tx=tx,
             )
+
+    def _complete(self, tx: sqlite3.Connection, task_id: str) -> None:
+        """A moment that has passed leaves nothing to do, well or not."""
+        tx.execute(
+            "UPDATE tasks SET status = 'completed' WHERE id = ? AND status = 'active'"
+            " AND next_run IS NULL AND NOT EXISTS (SELECT 1 FROM runs WHERE task_id = tasks.id"
+            " AND status IN ('queued', 'running'))",
+            (task_id,),
+        )
 
     def cancel(self, run: Run) -> Run:
         """End a run that waits or is going; its worker sees it and kills what it started."""
@@ -197,6 +200,7 @@ class RunTable:
             ).fetchone()
             if closed:
                 log_run(self._store, tx, _run(closed))
+                self._complete(tx, closed["task_id"])
 
     def abandon(self, dead: Collection[str], reason: str) -> int:
         """End the runs whose worker has died; gives how many."""

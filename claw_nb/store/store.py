@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import sqlite3
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from functools import cached_property
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from claw_nb.core.clock import Clock, NewId, new_id, now
+from claw_nb.core.errors import StoreError
 from claw_nb.core.events import Event
 from claw_nb.core.locks import FileLock
 from claw_nb.core.records import LogRow, Session
@@ -42,6 +45,10 @@ _IN_INDEX = ("run.finished", "run.failed", "compaction.finished", "session.rotat
 
 HANDLE = 16
 """Hex digits of a digest that name a kept result."""
+_PATIENCE = 20.0
+"""Seconds that closing waits for a compaction; one that is cut off loses nothing."""
+
+_log = logging.getLogger(__name__)
 
 
 class Store:
@@ -64,6 +71,7 @@ class Store:
         self.spending = Spending(state, clock=clock)
         self.rules = Rules(state, self._inbox, clock=clock, new_id=new_id)
         self.leases = Leases(home.locks / "sessions", clock=clock)
+        self._compacting: threading.Thread | None = None
 
     @classmethod
     def open(
@@ -89,7 +97,9 @@ class Store:
         return cls(paths, state, clock=clock, new_id=new_id)
 
     def close(self) -> None:
-        """Close every connection and file."""
+        """Close every connection and file, after a compaction that is going has come to its end."""
+        if self._compacting is not None:
+            self._compacting.join(_PATIENCE)
         self._journal.close()
         self._state.close()
 
@@ -188,6 +198,21 @@ class Store:
             crash=crash,
         )
         return compactor.run(force=force)
+
+    def compact_soon(self) -> None:
+        """Compact in a thread when it is due. Trouble is logged: the rows stay in the inbox."""
+        going = self._compacting
+        if (going is None or not going.is_alive()) and self._inbox.is_due():
+            self._compacting = threading.Thread(
+                target=self._compact_quietly, name="claw compaction", daemon=True
+            )
+            self._compacting.start()
+
+    def _compact_quietly(self) -> None:
+        try:
+            self.compact()
+        except StoreError as error:
+            _log.warning("The log is not sealed yet: %s", error)
 
     @cached_property
     def _snapshots(self) -> Snapshots:

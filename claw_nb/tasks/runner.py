@@ -31,7 +31,8 @@ _LONGEST_LINE = 64 * 1024 * 1024
 class Runner:
     """Runs notebooks and prompts in child processes; what a run leaves stands in ``runs/<id>/``.
 
-    The child gets ``CLAW_HOME`` and ``CLAW_RUN_ID``, and so does the kernel that it starts.
+    The child gets ``CLAW_HOME``, ``CLAW_RUN_ID`` and ``CLAW_AGENT`` (whose task it is), and so does
+    the kernel that it starts.
     """
 
     home: Path
@@ -53,7 +54,10 @@ class Runner:
             return await self._see_through(process, task, folder, listener, stop, run)
 
     async def _start(self, task: Task, run: Run) -> asyncio.subprocess.Process:
-        env = {**self.env, "CLAW_HOME": str(self.home), "CLAW_RUN_ID": run.id}
+        env = {
+            **self.env, "CLAW_HOME": str(self.home), "CLAW_RUN_ID": run.id,
+            "CLAW_AGENT": task.agent_id,
+        }  # fmt: skip
         return await asyncio.create_subprocess_exec(
             *self.child,
             stdin=asyncio.subprocess.PIPE,

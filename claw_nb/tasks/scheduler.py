@@ -128,18 +128,19 @@ class Scheduler:
         if abs(now - self._beaten) >= BEAT:
             tasks.workers.beat(worker)
             bury_dead(tasks)
+            tasks.compact_soon()
             self._beaten = now
         if due := tasks.table.due(now, limit=AT_ONCE):
             tasks.queue.enqueue([made for task in due if (made := self._plan(task, now))])
-        taken: list[tuple[Task, Run]] = []
         free = self.slots - len(going)
         if free > 0 and tasks.occurrences.open("queued"):
-            runs = tasks.occurrences.take(worker.id, limit=free)
-            taken = [(tasks.get(run.task_id), run) for run in runs]
-        mine = {run.id for run in tasks.occurrences.open("running") if run.worker == worker.id}
+            tasks.occurrences.take(worker.id, limit=free)
+        mine = [run for run in tasks.occurrences.open("running") if run.worker == worker.id]
+        # Among them may be some that a look took which then failed.
+        taken = [(tasks.get(run.task_id), run) for run in mine if run.id not in going]
         upcoming = tasks.table.next_due()
         wait = LOOK if upcoming is None else min(LOOK, max(upcoming - tasks.clock(), 0) / SECOND)
-        return taken, going - mine, wait
+        return taken, going - {run.id for run in mine}, wait
 
     def _plan(self, task: Task, now: int) -> Plan | None:
         try:
@@ -162,21 +163,25 @@ class Scheduler:
             self.log.exception("Task %r could not be run.", task.name)
             outcome = Outcome(status="error", error=f"{type(error).__name__}: {error}")
         try:
-            await asyncio.to_thread(self._finish, run, outcome)
+            # A run whose end is not kept would count as going, and block its task.
+            while not await asyncio.to_thread(self._finish, run, outcome):
+                if self.pulse.worker is None:
+                    break
+                await asyncio.sleep(LOOK)
         finally:
             self._going.pop(run.id, None)
             self._wake.set()
 
-    def _finish(self, run: Run, outcome: Outcome) -> None:
+    def _finish(self, run: Run, outcome: Outcome) -> bool:
+        """Whether the end is kept; the next worker finds one that never was orphaned."""
         try:
-            kept = self.tasks.occurrences.finish(run, outcome)
+            if not self.tasks.occurrences.finish(run, outcome):
+                self.log.info("Run %s had already been ended elsewhere.", run.id)
         except ClawError as error:
-            # The next worker finds the run orphaned; its files are there.
             self.log.exception("The end of run %s could not be kept.", run.id)
             self.pulse.last_error = str(error)
-            return
-        if not kept:
-            self.log.info("Run %s had already been ended elsewhere.", run.id)
+            return False
+        return True
 
     async def _wait(self, seconds: float) -> None:
         # Not wait_for: in Python 3.11 it loses a cancellation that comes with the wake.

@@ -39,6 +39,7 @@ class Tasks:
         self.queue = Queue(store)
         self.occurrences = RunTable(store)
         self.workers = Workers(store)
+        self.compact_soon = store.compact_soon
 
     # -- asking --------------------------------------------------------------------------------
 
@@ -105,6 +106,7 @@ class Tasks:
         now = self.clock()
         when = parse_schedule(cron=cron, every=every, at=at, timezone=timezone)
         target = _target(notebook, prompt, parameters, folder=folder) | dict(more or {})
+        _check_cell_limit(target)
         if timeout_minutes is None:
             timeout_minutes = PROMPT_MINUTES if prompt is not None else NOTEBOOK_MINUTES
         task = Task(
@@ -135,6 +137,11 @@ class Tasks:
         """
         if "name" in changes:
             changes["name"] = _checked_name(changes["name"])
+        for field, what in (("timeout_minutes", "timeout"), ("grace_seconds", "grace")):
+            if changes.get(field) is not None:
+                changes[field] = _positive(what, changes[field])
+        if "target" in changes:
+            changes["target"] = _retargeted(changes["target"])
         if schedule is not None:
             changes |= {
                 "schedule_type": schedule.kind,
@@ -237,6 +244,16 @@ def _target(
     )
 
 
+def _retargeted(target: Mapping[str, Any]) -> dict[str, Any]:
+    """A changed target, as strictly looked at as a new one."""
+    _check_cell_limit(target)
+    notebook, prompt, folder = (target.get(name) for name in ("notebook", "prompt", "folder"))
+    checked = _target(
+        notebook, prompt, target.get("parameters"), folder=Path(folder) if folder else None
+    )
+    return {**target, **checked}
+
+
 def _checked_notebook(path: Path) -> Path:
     path = path.expanduser().absolute()
     try:
@@ -267,6 +284,11 @@ def _checked_name(name: str) -> str:
             hint="A name has 1 to 200 characters on one line.",
         )
     return name
+
+
+def _check_cell_limit(target: Mapping[str, Any]) -> None:
+    if (limit := target.get("cell_timeout")) is not None:
+        _positive("cell limit", limit)
 
 
 def _positive(what: str, value: float) -> float:

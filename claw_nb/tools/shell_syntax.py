@@ -19,6 +19,8 @@ from claw_nb.tools.shell_commands import Command, Function, Redirect, Script
 from claw_nb.tools.shell_expansion import Expansion
 from claw_nb.tools.shell_words import Word
 
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+
 
 @cache
 def _parser() -> Parser:
@@ -28,7 +30,9 @@ def _parser() -> Parser:
 def parse(text: str) -> Script:
     """The script's commands, those in functions, branches and substitutions too."""
     source = text.replace("\\\n", "").encode("utf-8", "replace")
-    tree = _parser().parse(source)
+    # The grammar's scanner looks letters up in a table that ends before most of Unicode and
+    # crashes the process beyond it. To bash they all are plain letters of a word, as x is.
+    tree = _parser().parse(_NOT_ASCII.sub(b"x", source))
     reading = _Reading(source=source)
     reading.visit(tree.root_node)
     return Script(

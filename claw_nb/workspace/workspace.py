@@ -218,6 +218,7 @@ class Workspace:
                     yield event
         if "memories" in self.__dict__:
             self.memories.embed_soon()
+        self.store.compact_soon()
 
     def watched(
         self, events: AsyncGenerator[Event, None], *, inside: str | None = None

@@ -24,7 +24,10 @@ class ClawApp(ExtensionApp):
         True, help="Run due tasks in this server. Any number of servers may: a task runs once."
     ).tag(config=True)
     max_parallel = Int(
-        2, min=1, max=64, help="How many runs may be going at once in this server."
+        0,
+        min=0,
+        max=64,
+        help="How many runs may be going at once in this server; 0 takes tasks.max_parallel.",
     ).tag(config=True)
 
     background: Background | None = None

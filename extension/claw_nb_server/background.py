@@ -24,6 +24,7 @@ class Background:
 
     desk: Desk
     slots: int
+    """Runs at once at most; 0 takes the setting ``tasks.max_parallel``."""
     log: logging.Logger | logging.LoggerAdapter[Any]
     on_active: Callable[[], None]
     _task: asyncio.Task[None] | None = None
@@ -78,7 +79,8 @@ class Background:
             self._wake.clear()
 
     async def _make(self) -> Scheduler:
-        tasks = await self.desk.tasks()
+        workspace = await self.desk.workspace()
+        tasks, slots = workspace.tasks, self.slots or workspace.settings.max_parallel
 
         def make() -> Scheduler:
             from claw_nb.tasks.runner import Runner  # noqa: PLC0415
@@ -86,7 +88,7 @@ class Background:
 
             log = logging.getLogger("claw_nb.tasks")
             return Scheduler(
-                tasks=tasks, execute=Runner(home=tasks.home), slots=self.slots, log=log,
+                tasks=tasks, execute=Runner(home=tasks.home), slots=slots, log=log,
                 on_active=self.on_active,
             )  # fmt: skip
 

@@ -22,13 +22,16 @@ class Desk:
         self._workspace: Workspace | None = None
         self._opening = asyncio.Lock()
 
-    async def tasks(self) -> Tasks:
-        """The tasks of the data home, which this makes when there is none."""
+    async def workspace(self) -> Workspace:
+        """The data home and its settings; this makes the home when there is none."""
         async with self._opening:
             if self._workspace is None:
                 self._workspace = await asyncio.to_thread(self._open)
-            workspace = self._workspace
-            return await asyncio.to_thread(lambda: workspace.tasks)
+            return self._workspace
+
+    async def tasks(self) -> Tasks:
+        """The tasks of the data home."""
+        return (await self.workspace()).tasks
 
     async def ask(self, question: Callable[[Tasks], T]) -> T:
         """What a blocking question to the tasks gives."""
@@ -48,7 +51,9 @@ class Desk:
     def _open(self) -> Workspace:
         from claw_nb.workspace import Workspace  # noqa: PLC0415
 
-        return Workspace.open(self._home)
+        workspace = Workspace.open(self._home)
+        _ = workspace.tasks  # opens the store, here and not on the event loop
+        return workspace
 
     def _has_state(self) -> bool:
         from claw_nb.workspace import Workspace  # noqa: PLC0415

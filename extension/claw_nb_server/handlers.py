@@ -58,7 +58,7 @@ class ClawHandler(APIHandler):
     def body(self) -> Any:
         """The JSON of the request."""
         try:
-            return json.loads(self.request.body or b"null")
+            return json.loads(self.request.body or b"null", parse_constant=_no_json)
         except ValueError as error:
             raise InvalidInput(f"The body is not JSON: {error}.") from error
 
@@ -108,6 +108,10 @@ class ClawHandler(APIHandler):
             background.wake()
 
 
+def _no_json(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON")
+
+
 class TasksHandler(ClawHandler):
     """``/agents/{agentId}/tasks``."""
 
@@ -126,6 +130,7 @@ class TasksHandler(ClawHandler):
         """Make a task."""
         self.failure = "task_creation_failed"
         given = new_task(self.body())
+        given.setdefault("timezone", (await self.desk.workspace()).settings.timezone)
         task = await self.desk.ask(lambda tasks: tasks.add(agent_id=agent_id, **given))
         self.wake()
         self.answer(task_json(task), 201)
@@ -206,7 +211,7 @@ class StatusHandler(ClawHandler):
                 "scheduler": {
                     "enabled": background is not None,
                     "serving": pulse is not None and pulse.worker is not None,
-                    "slots": background.slots if background is not None else 0,
+                    "slots": pulse.slots if pulse else 0,
                     "started": iso(pulse.started) if pulse else None,
                     "last_tick": iso(pulse.last_tick) if pulse else None,
                     "last_error": pulse.last_error if pulse else None,

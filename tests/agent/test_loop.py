@@ -225,6 +225,23 @@ async def test_a_tool_that_breaks_does_not_end_the_run() -> None:
     assert isinstance(events[-1], RunFinished)
 
 
+@pytest.mark.parametrize("sequential", [True, False])
+async def test_a_tool_that_waits_for_something_cancelled_does_not_stop_the_run(
+    sequential: bool,
+) -> None:
+    @tool(sequential=sequential)
+    async def wait() -> str:
+        """Wait for a task that was cancelled."""
+        other = asyncio.ensure_future(asyncio.sleep(60))
+        other.cancel()
+        await other
+        return "never"
+
+    events = await events_of(agent([calls(("wait", {})), said("done")], wait))
+    assert [r.error for r in results(events)] == ["system"]
+    assert isinstance(events[-1], RunFinished)
+
+
 async def test_what_executes_needs_approval_and_is_denied_when_nobody_is_there() -> None:
     events = await events_of(agent([calls(("launch", {"target": "x"})), said("ok")], launch))
     [result] = results(events)
@@ -464,6 +481,13 @@ async def test_stopping_in_the_middle_of_an_answer_keeps_what_was_shown() -> Non
     chosen = Agent(name="main", provider=Slow(turns=[]), model="m", instructions="")
     events = await cancelled(chosen, TextAdded)
     assert [m.text for m in transcript(events)] == ["go", "so far "]
+    assert isinstance(events[-1], RunFailed)
+
+
+async def test_stopping_while_a_retry_waits_keeps_no_discarded_words() -> None:
+    chosen = Agent(name="main", provider=CutOnce(), model="m", instructions="")
+    events = await cancelled(chosen, RetryScheduled)
+    assert [m.text for m in transcript(events)] == ["go"]
     assert isinstance(events[-1], RunFailed)
 
 

@@ -66,6 +66,19 @@ def test_ask_json_tells_every_event_and_a_failure_in_the_exit_code(
     assert (events[0]["event"], events[-1]["event"]) == ("RunStarted", "RunFailed")
 
 
+def test_ask_json_stays_json_where_a_secret_is_masked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said = "send cookie: sid=abcdef1234"
+    monkeypatch.setenv("CLAW_PROVIDER", "scripted")
+    monkeypatch.setenv("CLAW_SCRIPT", script(tmp_path, [{"text": said}]))
+    monkeypatch.setattr("sys.stdin", None)
+    code, out, _ = claw(capsys, "ask", "--json", said)
+    events = [json.loads(line) for line in out.splitlines()]
+    assert (code, events[-1]["event"]) == (0, "RunFinished")
+    assert "abcdef1234" not in out
+
+
 def test_what_was_asked_is_listed_and_can_be_queried(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -78,6 +91,23 @@ def test_what_was_asked_is_listed_and_can_be_queried(
     assert [row["role"] for row in json.loads(out)] == ["user", "assistant"]
     code, out, _ = claw(capsys, "sessions", "show", session["id"][:10])
     assert (code, "not a language model" in " ".join(out.split())) == (0, True)
+
+
+def test_a_session_is_exported_removed_and_imported_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CLAW_PROVIDER", "scripted")
+    monkeypatch.setenv("CLAW_SCRIPT", script(tmp_path, [{"text": "hello"}]))
+    monkeypatch.setattr("sys.stdin", None)
+    claw(capsys, "ask", "hi")
+    (session,) = json.loads(claw(capsys, "sessions", "list", "--json")[1])
+    shown = claw(capsys, "sessions", "show", session["id"])
+    file = str(tmp_path / "one.jsonl")
+    assert claw(capsys, "sessions", "export", session["id"], file)[0] == 0
+    assert claw(capsys, "sessions", "rm", session["id"])[0] == 0
+    code, out, _ = claw(capsys, "sessions", "import", "--json", file)
+    assert (code, json.loads(out)[0]["added"]) == (0, 2)
+    assert claw(capsys, "sessions", "show", session["id"]) == shown
 
 
 def test_each_question_is_a_fresh_session_unless_it_continues(
@@ -129,6 +159,7 @@ def test_a_setting_is_kept_beside_the_users_own_lines(
         (["task", "add", "x", "--prompt", "hi", "--cron", "99 * * * *"], 2, "99"),
         (["ask", "--provider", "antropic", "hi"], 1, "Did you mean anthropic?"),
         (["ask", "--provider", "anthropic", "hi"], 1, "ANTHROPIC_API_KEY"),
+        (["ask", "--workspace", "nowhere", "hi"], 2, "nowhere"),
         (["ask"], 2, "there is no question"),
     ],
 )

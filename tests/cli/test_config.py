@@ -35,6 +35,8 @@ def test_the_file_is_overridden_by_variables_and_those_by_keywords(home: Path) -
         ('[provider]\nnmae = "x"\n', "no setting named provider.nmae"),
         ("[agent]\nmax_turns = 'many'\n", "max_turns must be a whole number above 0"),
         ("[agent]\nmax_turns = 0\n", "max_turns must be a whole number above 0"),
+        ("[agent]\nmax_turns = inf\n", "max_turns must be a whole number above 0"),
+        ("[agent]\nmax_turns = 2.5\n", "max_turns must be a whole number above 0"),
         ("[provider]\nname = 3\n", "provider must be text"),
         ("[provider]\ntools = 'none'\n", "tools must be one of native, prompted"),
         ("debug = 'perhaps'\n", "debug must be true or false"),

@@ -75,12 +75,12 @@ def test_a_session_goes_to_another_home_and_back_unchanged(capsys, asked, monkey
     shown = claw(capsys, "sessions", "show", session, "--json")[1]
     monkeypatch.setenv("CLAW_HOME", str(tmp_path / "other"))
     _, out, _ = claw(capsys, "sessions", "import", "one.jsonl", "--json")
-    assert json.loads(out) == {"id": session, "added": 4, "broken": 0}
+    assert json.loads(out) == [{"id": session, "added": 4, "broken": 0}]
     assert claw(capsys, "sessions", "show", session, "--json")[1] == shown
     claw(capsys, "sessions", "export", session, "two.jsonl")
     assert (tmp_path / "two.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
     _, out, _ = claw(capsys, "sessions", "import", "two.jsonl", "--json")
-    assert json.loads(out)["added"] == 0
+    assert json.loads(out)[0]["added"] == 0
     more = asked(*[{"text": "And on."}] * 3, options=("--session", session))
     assert more[0]["session_id"] == session
 
@@ -91,8 +91,8 @@ def test_a_torn_line_costs_only_itself(capsys, asked, monkeypatch, tmp_path):
     with (tmp_path / "one.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"type": "message", "id": ')
     monkeypatch.setenv("CLAW_HOME", str(tmp_path / "other"))
-    _, out, _ = claw(capsys, "sessions", "import", "one.jsonl")
-    assert "2 messages are new, 1 lines could not be read" in out
+    _, out, _ = claw(capsys, "sessions", "import", "one.jsonl", "--json")
+    assert json.loads(out) == [{"id": session, "added": 2, "broken": 1}]
     code, _, err = claw(capsys, "sessions", "import", "script.json")
     assert (code, "is not a conversation" in err) == (2, True)
 

@@ -52,6 +52,8 @@ def test_a_time_limit_stops_waiting_code(shell):
 
 def test_the_codes_own_timeout_is_its_own(shell):
     assert "mine" in execute(shell, "raise TimeoutError('mine')", timeout=5).error
+    waiting = "import asyncio\nawait asyncio.wait_for(asyncio.sleep(50), 0.01)"
+    assert "wait_for" in execute(shell, waiting, timeout=50).error
 
 
 def test_the_streams_are_given_back(shell, capsys):

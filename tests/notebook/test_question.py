@@ -42,7 +42,9 @@ def test_a_chart_may_name_its_kind_or_not():
     assert query("", "select 1\n", limit=7) == Query(sql="select 1", limit=7)
 
 
-@pytest.mark.parametrize("line", ["", "--limit x select 1", "--limit 0 select 1"])
+@pytest.mark.parametrize(
+    "line", ["", "--limit x select 1", "--limit 0 select 1", "--chart=pie select 1"]
+)
 def test_a_wrong_query_is_refused(line):
     with pytest.raises(InvalidInput):
         query(line)

@@ -22,6 +22,7 @@ from claw_nb.core.events import (
 )
 from claw_nb.core.messages import Message, Text, Thinking, ToolCall, ToolResult, Usage
 from claw_nb.notebook import prose
+from claw_nb.notebook.approval import question_html, question_text
 from claw_nb.notebook.display import EVERY, CellView, TerminalView
 from claw_nb.notebook.words import SHOWN, duration
 
@@ -274,3 +275,12 @@ def test_durations_read_at_a_glance():
     assert [duration(ms) for ms in (3, 949, 1200, 59_940, 61_000)] == [
         "3 ms", "949 ms", "1.2 s", "59.9 s", "1 min 1 s",
     ]  # fmt: skip
+
+
+def test_a_question_shows_the_whole_call():
+    code = "\n".join(f"step({number})" for number in range(2_000))
+    call = ToolCall(id="1", name="run_python", arguments={"code": code})
+    asked = ApprovalRequest(call=call, effect="execute", reason="it runs code", digest="d")
+    assert len(code) > SHOWN
+    assert "step(1000)" in question_text(asked)
+    assert "1000" in question_html(asked)

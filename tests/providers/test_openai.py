@@ -20,7 +20,7 @@ from claw_nb.core.messages import (
 )
 from claw_nb.core.protocols import Reply
 from claw_nb.providers.openai import OpenAIProvider
-from claw_nb.providers.openai_wire import parameters
+from claw_nb.providers.openai_wire import Collected, parameters
 from claw_nb.providers.pricing import Price
 from tests.providers.asking import WEATHER, ask_wire, results
 from tests.providers.asking import request as any_request
@@ -355,3 +355,10 @@ def test_stopping_hangs_up_at_once():
             return task.cancelled()
 
     assert asyncio.run(go())
+
+
+def test_two_calls_of_one_id_are_told_apart() -> None:
+    collected = Collected(new_id=iter("ab").__next__)
+    collected.called(0, "call_0", "look", "{}")
+    collected.called(1, "call_0", "look", "{}")
+    assert [part.id for part in collected.parts()] == ["call_0", "call_a"]

@@ -85,6 +85,12 @@ async def test_a_task_is_made_read_changed_and_removed(call):
     assert error["error"]["code"] == "task_not_found"
 
 
+async def test_a_task_without_a_zone_gets_that_of_the_settings(call, monkeypatch):
+    monkeypatch.setenv("CLAW_TIMEZONE", "Asia/Tokyo")
+    given = {name: value for name, value in PROMPT.items() if name != "timezone"}
+    assert (await call("POST", "agents/main/tasks", given))[1]["timezone"] == "Asia/Tokyo"
+
+
 async def test_tasks_come_in_pages_newest_first(call):
     for number in range(3):
         await call("POST", "agents/main/tasks", PROMPT | {"name": f"t{number}"})
@@ -110,7 +116,7 @@ async def test_a_page_has_1_to_100_entries(call, limit):
         b"", b"{", b"[]", b"\xff", {}, PROMPT | {"name": ""}, PROMPT | {"schedule_value": "soon"},
         PROMPT | {"schedule_type": "weekly"}, PROMPT | {"timezone": "Mars"},
         PROMPT | {"unknown": 1}, PROMPT | {"prompt": 7}, PROMPT | {"timeout_minutes": True},
-        PROMPT | {"notebook": "x.ipynb"}, PROMPT | {"grant": [1]}, PROMPT | {"misfire": "maybe"},
+        PROMPT | {"timeout_minutes": float("nan")}, PROMPT | {"notebook": "x.ipynb"}, PROMPT | {"grant": [1]}, PROMPT | {"misfire": "maybe"},
         {key: value for key, value in PROMPT.items() if key != "prompt"},
     ],
 )  # fmt: skip
@@ -262,9 +268,10 @@ def scheduling(jp_serverapp):
     indirect=False,
 )
 async def test_a_due_notebook_runs_and_its_results_are_linked(
-    call, scheduling, tmp_path, jp_serverapp, home
+    call, scheduling, tmp_path, jp_serverapp, home, monkeypatch
 ):
     assert not home.exists()
+    monkeypatch.setenv("CLAW_MAX_PARALLEL", "3")
     await scheduling._start_jupyter_server_extension(jp_serverapp)
     path = tmp_path / "n.ipynb"
     cells = [nbformat.v4.new_code_cell("days = 1", metadata={"tags": ["parameters"]}),
@@ -284,14 +291,14 @@ async def test_a_due_notebook_runs_and_its_results_are_linked(
             _, page = await call("GET", f"agents/main/tasks/{task['id']}/logs")
             entry = page["data"][0] if page["data"] else entry
             _, status = await call("GET", "status")
-            assert (status["scheduler"]["enabled"], status["scheduler"]["slots"]) == (True, 2)
+            assert status["scheduler"]["enabled"]
         assert (entry["status"], entry["error"]) == ("success", None)
         assert entry["duration_ms"] > 0
         nb = nbformat.read(entry["notebook"], as_version=4)
         assert nb.cells[-1].outputs[0].data["text/plain"] == "42"
         assert entry["report"].endswith("report.html")
         assert jp_serverapp.web_app.settings["claw_last_activity"]
-        assert status["scheduler"]["serving"]
+        assert (status["scheduler"]["serving"], status["scheduler"]["slots"]) == (True, 3)
         _, after = await call("GET", f"agents/main/tasks/{task['id']}")
         assert (after["status"], after["next_run"]) == ("completed", None)
     finally:

@@ -66,6 +66,16 @@ def test_nothing_happens_before_it_is_due(store, fill, clock):
     assert store.compact() is None
 
 
+def test_it_happens_by_itself_when_it_is_due(store, fill, clock):
+    fill(3)
+    store.compact_soon()
+    assert files(store) == []
+    clock.time += 60 * 1_000_000
+    store.compact_soon()
+    store.close()
+    assert len(files(store)) == 1
+
+
 def test_a_full_inbox_is_due(store, fill):
     fill(5_000)
     assert store.compact() == Compaction(sealed=5_000, segments=1)

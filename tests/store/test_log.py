@@ -112,6 +112,13 @@ def test_rows_wait_in_a_file_while_the_database_is_locked(home, store, row, rows
     assert rows_of(store, "SELECT count(*) FROM events") == [(3,)]
 
 
+def test_a_spilled_row_may_hold_any_character_that_ends_a_line(store, row, rows_of, locked):
+    text = "a\u2028b\x85c\x0bd\re"
+    store.append([row(text=text)])
+    locked.execute("ROLLBACK")
+    assert rows_of(store, "SELECT text FROM events") == [(text,)]
+
+
 def test_a_spilled_file_is_imported_once_even_when_its_deletion_was_cut_off(
     home, store, row, rows_of, locked
 ):

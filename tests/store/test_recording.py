@@ -157,8 +157,21 @@ def test_an_event_is_kept_before_it_is_seen(store, session, stream):
 
     asyncio.run(watch())
     with store.read() as read:
-        kinds = [row[0] for row in read.execute("SELECT kind FROM inbox ORDER BY seq DESC LIMIT 1")]
-    assert kinds == ["tool.started"]
+        kinds = [row[0] for row in read.execute("SELECT kind FROM inbox ORDER BY seq DESC LIMIT 2")]
+    assert kinds == ["run.failed", "tool.started"]
+
+
+def test_a_run_that_its_reader_leaves_has_an_end(store, session, stream, rows_of):
+    async def watch():
+        stage = store.record(stream(a_run(session)), session=session, agent="main")
+        await anext(stage)
+        await stage.aclose()
+
+    asyncio.run(watch())
+    ends = "SELECT status FROM events WHERE kind IN ('run.failed', 'run.finished')"
+    assert rows_of(store, ends) == [("cancelled",)]
+    asyncio.run(passed(store, stream(a_run(session)), session))
+    assert rows_of(store, f"{ends} ORDER BY seq") == [("cancelled",), ("end",)]
 
 
 def test_closing_the_stage_closes_the_run(store, session):

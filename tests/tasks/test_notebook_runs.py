@@ -245,7 +245,8 @@ ANSWER = """
 import json, os, sys
 say = lambda **event: print(json.dumps(event), flush=True)
 say(event="RunStarted", session_id="s1")
-text = f"{sys.argv[1:]} {os.environ['CLAW_RUN_ID']} {sys.stdin.read()!r}"
+env = [os.environ[name] for name in ("CLAW_RUN_ID", "CLAW_AGENT")]
+text = f"{sys.argv[1:]} {env} {sys.stdin.read()!r}"
 say(event="MessageAdded", message={"role": "assistant", "parts": [{"type": "text", "text": text}]})
 say(event=sys.argv[1], error="no key", kind="auth")
 sys.exit(sys.argv[1] != "RunFinished")
@@ -271,7 +272,7 @@ async def test_a_prompt_is_asked_without_a_terminal_and_its_answer_kept(answerin
     assert outcome.status == "success"
     assert outcome.session_id == "s1"
     expected = ["RunFinished", "--workspace", str(tmp_path), "--", "--help me"]
-    assert outcome.result == f"{expected} r1 ''"
+    assert outcome.result == f"{expected} ['r1', 'main'] ''"
 
 
 async def test_a_failed_answer_is_a_failed_run(answering, tmp_path):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from claw_nb.core.errors import StoreError
 from claw_nb.store import Store
 from claw_nb.store.runs import Outcome
 from claw_nb.tasks import Tasks
@@ -128,6 +129,43 @@ async def test_trouble_with_the_store_is_shown_and_outlived(tasks, home):
         task = ask(tasks)
         await until(lambda: statuses(tasks, task) == ["success"])
         assert not work.done()
+
+
+async def test_a_run_that_was_taken_in_a_look_that_failed_is_run_after_all(tasks):
+    task, get, trouble = ask(tasks), tasks.get, [StoreError("The disk is busy.")]
+
+    def get_later(task_id):
+        if trouble:
+            raise trouble.pop()
+        return get(task_id)
+
+    tasks.get = get_later
+    async with serving(Scheduler(tasks=tasks, execute=succeed)):
+        await until(lambda: statuses(tasks, task) == ["success"])
+
+
+async def test_the_end_of_a_run_is_kept_when_the_store_is_back(tasks, home):
+    state = home / "data" / "state.db"
+
+    async def lose_the_store(task, run, stop):
+        state.rename(state.with_name("away"))
+        return Outcome(status="success")
+
+    task = ask(tasks)
+    scheduler = Scheduler(tasks=tasks, execute=lose_the_store)
+    async with serving(scheduler):
+        await until(lambda: scheduler.pulse.last_error)
+        await asyncio.sleep(0.1)
+        state.with_name("away").rename(state)
+        await until(lambda: statuses(tasks, task) == ["success"])
+
+
+async def test_the_log_is_sealed_while_the_scheduler_serves(tasks, home):
+    ask(tasks)
+    with tasks.table._store.tx() as tx:
+        tx.execute("UPDATE inbox SET ts = ts - 60000000")
+    async with serving(Scheduler(tasks=tasks, execute=succeed)):
+        await until(lambda: list((home / "data" / "lake").rglob("[!.]*.parquet")))
 
 
 async def test_stopping_the_scheduler_stops_its_runs_and_says_so(tasks):

@@ -1,6 +1,10 @@
 """``claw task``: what a user types and reads."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 
 import nbformat
 import pytest
@@ -81,6 +85,23 @@ def test_a_notebook_runs_here_when_no_scheduler_does(claw, notebook):
     assert (run["status"], run["trigger"]) == ("success", "manual")
     nb = nbformat.read(run["notebook"], as_version=4)
     assert nb.cells[-1].outputs[0].text == "7 int\n"
+
+
+def test_ctrl_c_stops_a_run_that_goes_on_here(claw, tmp_path):
+    path = tmp_path / "long.ipynb"
+    cells = [nbformat.v4.new_code_cell("import time\ntime.sleep(600)")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    claw("task", "add", "long", "--notebook", str(path), "--every", "1w")
+    with subprocess.Popen([sys.executable, "-m", "claw_nb", "task", "run", "long"]) as process:
+        while "running" not in claw("task", "logs", "long")[1]:
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(40) == 130
+        finally:
+            process.kill()
+    assert json.loads(claw("task", "logs", "long", "--json")[1])[0]["status"] == "cancelled"
 
 
 def test_a_failing_run_is_a_failing_command(claw, tmp_path):

@@ -152,6 +152,23 @@ def test_a_change_of_something_that_has_changed_is_a_conflict(tasks):
         tasks.update(new, misfire="all")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"timeout_minutes": -5.0},
+        {"grace_seconds": float("nan")},
+        {"target": {"notebook": "gone.ipynb"}},
+        {"target": {"prompt": " "}},
+        {"target": {"prompt": "?", "cell_timeout": -1}},
+    ],
+)
+def test_a_change_is_looked_at_as_strictly_as_a_new_task(tasks, change):
+    task = ask(tasks)
+    with pytest.raises(InvalidInput):
+        tasks.update(task, **change)
+    assert tasks.get(task.id) == task
+
+
 def test_a_run_in_between_does_not_spoil_a_change(tasks, clock):
     task = ask(tasks)
     clock.at = NINE
@@ -328,6 +345,14 @@ def test_a_cancelled_run_is_not_ended_a_second_time(tasks, clock):
     after = tasks.run(run.id)
     assert (after.status, after.notebook) == ("cancelled", "/n.ipynb")
     assert tasks.get(task.id).last_result is None
+
+
+def test_a_moment_whose_run_was_cancelled_is_over(tasks, clock):
+    once = ask(tasks, "once", at="2026-11-30T09:00")
+    clock.at = NINE
+    (run,) = look(tasks, clock)
+    tasks.cancel(run)
+    assert tasks.get(once.id).status == "completed"
 
 
 # -- failing ---------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """What a shell command may do: never, after a yes to exactly it, after any yes, or unasked."""
 
 import base64
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -939,6 +941,19 @@ def test_scripts_nested_deeper_than_anybody_reads_are_asked_about(boundary):
         command = f"eval {command!r}" if "'" not in command else f"eval {command}"
     nested = "bash -c " * 1 + '\'eval "eval \\"eval eval eval eval eval eval ls\\""\''
     assert review(nested, boundary=boundary).risky
+
+
+@pytest.mark.parametrize("letter", ["é", "ቿ", "棛", "\U000e47e9", "\U0010ffff"])
+def test_no_letter_of_unicode_ends_the_process(letter):
+    """By a process of its own: a crash of the grammar would take the tests with it."""
+    scripts = [f"{{{letter}", f"${{{letter}", f"<<{letter}\nrm -rf /\n{letter}", f"ls {letter}*"]
+    code = "import sys; from claw_nb.tools.shell_policy import review\n"
+    code += f"print(*(review(script).verdict for script in {scripts!r} * 50))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert set(done.stdout.split()) <= {"allow", "ask", "deny"}
 
 
 PIECES = [

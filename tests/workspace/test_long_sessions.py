@@ -161,7 +161,7 @@ async def test_a_turn_too_long_for_the_window_goes_on_in_a_new_session(open_work
     assert "goes on from an earlier one" in sessions.messages(rotated.session_id)[0].text
     # Asking in the old session, or at the old place, goes on in the new one.
     [again] = of(await asked(work, "and?", session=started.session_id), RunStarted)
-    assert again.session_id == new.id
+    assert again.session_id == new.id == of(events, SessionRotated)[-1].session_id
     assert sessions.latest("nb", "main").id == new.id
     for request in provider.requests:
         assert repair(request.messages) == request.messages
