@@ -107,7 +107,7 @@ def _wait(call: Call, task_id: str) -> dict[str, Any]:
             return run
         state = runs[0]["status"] if runs else "waiting"
         if state != shown:
-            click.echo(f"{state:<12}papermill runs each cell in a process of its own")
+            click.echo(f"{state:<12}papermill runs the notebook in a process of its own")
             shown = state
         time.sleep(0.5)
     raise ClawError("the tour did not end in time", hint="See the server's log in the data home.")
