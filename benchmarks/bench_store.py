@@ -192,7 +192,7 @@ def main() -> int:
         folder = Path(scratch)
         kept = [
             bench_append(folder, rounds=3 if quick else 6, count=200 if quick else 400),
-            bench_query(folder, count=200_000 if quick else 1_000_000, times=5 if quick else 15),
+            bench_query(folder, count=1_000_000, times=7 if quick else 15),
         ]
     return 0 if all(kept) else 1
 

@@ -23,7 +23,7 @@ from claw_nb.core.records import Misfire, Overlap, Run, Task
 from claw_nb.tasks import Tasks, words
 from claw_nb.tasks import schedule as schedules
 from claw_nb.tasks.runner import Runner
-from claw_nb.tasks.scheduler import run_here
+from claw_nb.tasks.scheduler import bury_dead, run_here
 from claw_nb.tasks.tasks import parse_schedule
 
 NOBODY = (
@@ -91,7 +91,7 @@ def add(
 @click.pass_context
 def list_(ctx: click.Context, agent_id: str | None, limit: int, offset: int) -> Listing:
     """List tasks, the newest first."""
-    rows, total = workspace(ctx).tasks.list(agent_id=agent_id, limit=limit, offset=offset)
+    rows, total = _tasks(ctx).list(agent_id=agent_id, limit=limit, offset=offset)
     return Listing(
         title=f"{total} tasks",
         columns=("name", "what", "when", "status", "next run", "last result"),
@@ -127,7 +127,7 @@ def show(ctx: click.Context, name: str) -> Record:
 @click.pass_context
 def run(ctx: click.Context, name: str) -> Note:
     """Run a task now, outside its schedule: by the scheduler, or here when none is there."""
-    tasks = workspace(ctx).tasks
+    tasks = _tasks(ctx)
     found = tasks.find(name)
     queued = tasks.run_now(found)
     if tasks.working():
@@ -143,7 +143,7 @@ def run(ctx: click.Context, name: str) -> Note:
 @click.pass_context
 def logs(ctx: click.Context, name: str, limit: int, offset: int) -> Listing:
     """List a task's runs, the newest first, with what they left."""
-    tasks = workspace(ctx).tasks
+    tasks = _tasks(ctx)
     found = tasks.find(name)
     rows, total = tasks.runs(found, limit=limit, offset=offset)
     return Listing(
@@ -231,6 +231,13 @@ def next_(
         records=[{"due": iso(m), "local": schedules.show(m, when.timezone)} for m in moments],
         empty="It is not due any more.",
     )
+
+
+def _tasks(ctx: click.Context) -> Tasks:
+    """The tasks, after what a killed process left running has been ended."""
+    tasks = workspace(ctx).tasks
+    bury_dead(tasks)
+    return tasks
 
 
 def _moment(text: str | None, zone: str | None) -> int:

@@ -160,3 +160,18 @@ def test_next_shows_moments_through_a_change_of_the_clocks(claw, home):
         "Mon 2026-11-02 01:30 EST",
     ]
     assert not home.exists()
+
+
+def test_a_run_whose_process_was_killed_does_not_block_the_task(claw, tmp_path):
+    cells = [nbformat.v4.new_code_cell("import time; print('up', flush=True); time.sleep(60)")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "slow.ipynb")
+    path = str(tmp_path / "slow.ipynb")
+    assert claw("task", "add", "slow", "--notebook", path, "--every", "1d")[0] == 0
+    with subprocess.Popen([sys.executable, "-m", "claw_nb", "task", "run", "slow"]) as process:
+        deadline = time.monotonic() + 60
+        while '"running"' not in claw("task", "logs", "slow", "--json")[1]:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        process.kill()
+    _, out, _ = claw("task", "logs", "slow", "--json")
+    assert [run["status"] for run in json.loads(out)] == ["error"]
