@@ -21,8 +21,8 @@ help: ## List the targets
 demo: $(VENV)/.demo ## Run the tour as a scheduled notebook: no key, no network after the install
 	$(BIN)/claw demo
 
-lab: $(VENV)/.lab ## Start JupyterLab with claw_nb enabled
-	$(BIN)/claw lab
+lab: $(VENV)/.lab ## Start JupyterLab with claw_nb enabled (LAB="--port 9000" adds options)
+	$(BIN)/claw lab $(LAB)
 
 test: $(VENV)/.test tools ## Install everything and run the tests (PYTEST="-k name" narrows)
 	$(BIN)/python -m pytest tests $(PYTEST)

@@ -27,6 +27,10 @@ Trust = Literal["user", "agent"]
 _DIALECT = "Check the SQL; it is DuckDB's dialect."
 
 
+AGENT_ROWS = 10_001
+"""Rows that an agent's query gives at most: it runs unasked, in the memory of the user's kernel."""
+
+
 class Result:
     """Rows in memory, in the order of the query."""
 
@@ -75,25 +79,28 @@ async def query(
         access: catalog.Access = "none" if trust == "agent" else "files"
         return catalog.connection(snapshots, home, frames=used, access=access, words=words)
 
+    most = AGENT_ROWS if trust == "agent" else None
     try:
         try:
-            return await _run(connect, sql)
+            return await _run(connect, sql, most)
         except duckdb.IOException as error:
             if str(home.lake) not in str(error):
                 raise
             # The manifest was read, and then its files were merged and swept: read it again.
-            return await _run(connect, sql)
+            return await _run(connect, sql, most)
     except duckdb.Error as error:
         raise _explained(error, home, words, used) from error
 
 
-async def _run(connect: Callable[[], duckdb.DuckDBPyConnection], sql: str) -> Result:
+async def _run(
+    connect: Callable[[], duckdb.DuckDBPyConnection], sql: str, most: int | None
+) -> Result:
     opened: list[duckdb.DuckDBPyConnection] = []
     wanted = True
 
     def work() -> Result:
         opened.append(connect())
-        return _rows(opened[0], sql) if wanted else Result(pa.table({}), ())
+        return _rows(opened[0], sql, most) if wanted else Result(pa.table({}), ())
 
     running = asyncio.ensure_future(asyncio.to_thread(work))
     try:
@@ -112,11 +119,13 @@ async def _run(connect: Callable[[], duckdb.DuckDBPyConnection], sql: str) -> Re
             duck.close()
 
 
-def _rows(duck: duckdb.DuckDBPyConnection, sql: str) -> Result:
+def _rows(duck: duckdb.DuckDBPyConnection, sql: str, most: int | None) -> Result:
     # The stubs leave out that a statement without rows gives None.
     relation: duckdb.DuckDBPyRelation | None = duck.sql(sql)
     if relation is None:
         return Result(pa.table({}), ())
+    if most is not None:
+        relation = relation.limit(most)
     return Result(relation.to_arrow_table(), tuple(str(kind) for kind in relation.types))
 
 

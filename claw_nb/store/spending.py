@@ -27,6 +27,20 @@ _NAMES: dict[Grouping, str] = {
 }
 
 
+_FAMILY = """session_id IN (
+    WITH RECURSIVE family(id) AS (
+        VALUES (?)
+        UNION
+        SELECT s.id FROM family JOIN sessions s ON s.next = family.id
+            OR s.id = (SELECT next FROM sessions WHERE id = family.id)
+            OR s.key = 'subagent:' || family.id
+            OR 'subagent:' || s.id = (SELECT key FROM sessions WHERE id = family.id)
+    )
+    SELECT id FROM family
+)"""
+"""Sessions that are one conversation to a person."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Spent:
     """A row of a report. ``unpriced`` counts the calls whose price is not known."""
@@ -45,8 +59,8 @@ class Spending:
         self._clock = clock
 
     def of_session(self, session_id: str) -> Usage:
-        """All that a session has taken."""
-        return self._sum("session_id = ?", session_id)
+        """All that a session has taken, with those it went on from and in, and its subagents."""
+        return self._sum(_FAMILY, session_id)
 
     def of_task_run(self, run_id: str) -> Usage:
         """All that one run of a task has taken."""

@@ -59,8 +59,8 @@ class ClawHandler(APIHandler):
         """The JSON of the request."""
         try:
             return json.loads(self.request.body or b"null", parse_constant=_no_json)
-        except ValueError as error:
-            raise InvalidInput(f"The body is not JSON: {error}.") from error
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput(f"The body is not JSON that can be read: {error}.") from error
 
     def page(self) -> dict[str, int]:
         """``limit`` (1 to 100, 20 by default) and ``offset`` of a listing."""

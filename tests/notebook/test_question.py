@@ -48,3 +48,9 @@ def test_a_chart_may_name_its_kind_or_not():
 def test_a_wrong_query_is_refused(line):
     with pytest.raises(InvalidInput):
         query(line)
+
+
+def test_a_question_can_be_recorded():
+    asked = question("--record --model m what is it?")
+    assert (asked.record, asked.prompt) == (True, "what is it?")
+    assert not question("what is --record?").record

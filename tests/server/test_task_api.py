@@ -113,7 +113,7 @@ async def test_a_page_has_1_to_100_entries(call, limit):
 @pytest.mark.parametrize(
     "body",
     [
-        b"", b"{", b"[]", b"\xff", {}, PROMPT | {"name": ""}, PROMPT | {"schedule_value": "soon"},
+        b"", b"{", b"[]", b"[" * 100_000, b"\xff", {}, PROMPT | {"name": ""}, PROMPT | {"schedule_value": "soon"},
         PROMPT | {"schedule_type": "weekly"}, PROMPT | {"timezone": "Mars"},
         PROMPT | {"unknown": 1}, PROMPT | {"prompt": 7}, PROMPT | {"timeout_minutes": True},
         PROMPT | {"timeout_minutes": float("nan")}, PROMPT | {"notebook": "x.ipynb"}, PROMPT | {"grant": [1]}, PROMPT | {"misfire": "maybe"},

@@ -271,3 +271,9 @@ def test_memories_are_read_from_lancedb(store, ask, trust):
     found = ask("SELECT id, tags, speaker, epoch(created), text FROM memories", trust=trust)
     assert found.rows() == [("m1", ["zoo"], None, 1.0, "penguins swim")]
     assert ask("SELECT count(*) FROM memories", trust=trust).rows() == [(1,)]
+
+
+def test_an_agents_query_gives_only_so_many_rows_however_many_there_are(ask):
+    """It runs unasked, so it may not fill the memory of the kernel."""
+    result = ask("SELECT range AS n FROM range(100_000_000_000)", trust="agent")
+    assert (len(result), result.rows(2)) == (10_001, [(0,), (1,)])

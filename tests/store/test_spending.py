@@ -21,6 +21,19 @@ def test_sums_are_there_with_the_row(store, row):
     assert store.spending.of_task_run("r1").input == 10
 
 
+def test_a_session_pays_for_its_subagents_and_for_what_it_goes_on_as(store, row):
+    first = store.sessions.create("nb", "main")
+    second = store.sessions.succeed(first, "f" * 32)
+    with store.tx() as tx:
+        tx.execute("UPDATE sessions SET next = ? WHERE id = ?", (second.id, first.id))
+    helper = store.sessions.create(f"subagent:{second.id}", "main")
+    stranger = store.sessions.create("nb", "main")
+    for session in (first, second, helper, stranger):
+        store.append([row(**TURN | {"session_id": session.id})])
+    sums = [store.spending.of_session(s.id).input for s in (first, second, helper, stranger)]
+    assert sums == [30, 30, 30, 10]
+
+
 def test_a_call_without_a_price_is_counted_as_such(store, row):
     store.append([row(**TURN | {"cost": None}), row(**TURN)])
     [spent] = store.spending.listing("model")
