@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from claw_nb.core.plain_file import beginning
 from claw_nb.core.untrusted import visible
 
 NAMES = ("AGENTS.md", "Agents.md", "CLAUDE.md")
@@ -17,9 +18,11 @@ MOST = 32_000
 def project_instructions(root: Path) -> str:
     """The project's instructions for work in ``root``, the nearest last; empty without any.
 
-    Looked for in the folder and in those above it, up to the one that holds ``.git``.
+    Looked for in the folder and in those above it, up to the one that holds ``.git``. A link that
+    leads out of that one is not followed: whoever wrote the project could have any file sent.
     """
-    found = [(path, text) for path in _files(root) if (text := _text(path))]
+    folders = _folders(root)
+    found = [(path, text) for path in _files(folders) if (text := _text(path, within=folders[0]))]
     kept: list[str] = []
     left = MOST
     seen: set[str] = set()
@@ -36,10 +39,15 @@ def project_instructions(root: Path) -> str:
     return "\n\n".join(reversed(kept))
 
 
-def _files(root: Path) -> Iterator[Path]:
+def _folders(root: Path) -> Sequence[Path]:
+    """The project's folders from its top down to ``root``."""
     folders = [root, *root.parents]
     top = next((at for at, folder in enumerate(folders) if (folder / ".git").exists()), 0)
-    for folder in reversed(folders[: top + 1]):
+    return folders[top::-1]
+
+
+def _files(folders: Sequence[Path]) -> Iterator[Path]:
+    for folder in folders:
         seen: list[os.stat_result] = []
         for name in NAMES:
             try:
@@ -52,10 +60,6 @@ def _files(root: Path) -> Iterator[Path]:
                 yield folder / name
 
 
-def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            text = file.read(4 * MOST).decode("utf-8-sig", "replace")
-    except OSError:
-        return ""
+def _text(path: Path, *, within: Path) -> str:
+    text = (beginning(path, 4 * MOST, within=within) or b"").decode("utf-8-sig", "replace")
     return visible(text.replace("\r\n", "\n")).strip()

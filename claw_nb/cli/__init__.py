@@ -19,6 +19,8 @@ from claw_nb.commands import SHARED
 from claw_nb.commands.context import Place
 from claw_nb.commands.options import JSON
 from claw_nb.core.errors import ClawError, InvalidInput
+from claw_nb.core.invisible import visible
+from claw_nb.core.redact import redact
 from claw_nb.workspace import Workspace
 
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -64,9 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ClawError as error:
         if "--debug" in given:
             traceback.print_exc()
-        click.echo(f"claw: {error.message}", err=True)
+        click.echo(visible(redact(f"claw: {error.message}")), err=True)
         if error.hint:
-            click.echo(error.hint, err=True)
+            click.echo(visible(redact(error.hint)), err=True)
         return 2 if isinstance(error, InvalidInput) else 1
     except KeyboardInterrupt:
         click.echo("Stopped.", err=True)

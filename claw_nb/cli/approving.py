@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import click
 
 from claw_nb.core.events import ApprovalRequest, Decision
+from claw_nb.core.invisible import visible
 from claw_nb.core.protocols import Answer, Approve
 
 _WORDS: Mapping[Decision, str] = {
@@ -27,9 +28,12 @@ def at_the_terminal(seconds: float) -> Approve:
     """
 
     async def approve(request: ApprovalRequest) -> Answer:
-        click.secho(f"\n{request.call.name}: {request.reason}", err=True, bold=True)
-        if request.preview:
-            click.echo(request.preview, err=True)
+        # Nothing is cut or masked: a yes is to this very text.
+        head = visible(f"{request.call.name}: {request.reason}")
+        click.secho(f"\n{head}", err=True, bold=True)
+        click.echo(visible(request.preview or _arguments(request)), err=True)
+        if request.risky:
+            click.echo("A call of this kind is asked about each time.", err=True)
         offered = _offered(request)
         choices = ", ".join(_WORDS[decision] for decision in offered)
         click.echo(f"Allow? {choices}, [N]o: ", err=True, nl=False)
@@ -43,6 +47,10 @@ def at_the_terminal(seconds: float) -> Approve:
         return _answer(said, offered)
 
     return approve
+
+
+def _arguments(request: ApprovalRequest) -> str:
+    return "\n".join(f"{name}: {value}" for name, value in request.call.arguments.items())
 
 
 def _offered(request: ApprovalRequest) -> tuple[Decision, ...]:

@@ -16,8 +16,10 @@ from claw_nb.cli.lines import is_terminal
 from claw_nb.cli.options import asking, work_here
 from claw_nb.cli.screen import Screen
 from claw_nb.core.errors import InvalidInput
-from claw_nb.core.events import Event, RunFailed, RunFinished
+from claw_nb.core.events import Event, RunFailed, RunFinished, TextAdded, ThinkingAdded
+from claw_nb.core.invisible import visible_json
 from claw_nb.core.redact import redact_json
+from claw_nb.core.unfolding import Unfolding
 from claw_nb.core.wire import to_json
 from claw_nb.workspace import Workspace
 
@@ -68,7 +70,7 @@ def _prompt(question: tuple[str, ...]) -> str:
 
 
 async def _ask(work: Workspace, prompt: str, *, as_json: bool, **given: Any) -> int:
-    screen = _print_json if as_json else Screen().show
+    screen = _Lines().show if as_json else Screen().show
     code = 1
     asks = not as_json and is_terminal()
     approve = at_the_terminal(work.settings.approval_timeout) if asks else None
@@ -89,6 +91,29 @@ async def _ask(work: Workspace, prompt: str, *, as_json: bool, **given: Any) -> 
     return code
 
 
-def _print_json(event: Event) -> None:
-    record = {"event": type(event).__name__} | to_json(event)
-    click.echo(json.dumps(redact_json(record), ensure_ascii=False, default=str))
+class _Lines:
+    """The events as JSON lines. Words that come are passed on when no secret can begin in them."""
+
+    def __init__(self) -> None:
+        self._kind: type[TextAdded | ThinkingAdded] = TextAdded
+        self._coming = Unfolding()
+
+    def show(self, event: Event) -> None:
+        """Print an event, after the words that were held back before it."""
+        if isinstance(event, (TextAdded, ThinkingAdded)):
+            if type(event) is not self._kind:
+                self._print_words(self._coming.rest())
+            self._kind = type(event)
+            self._print_words(self._coming.add(event.text))
+            return
+        self._print_words(self._coming.rest())
+        self._print(event)
+
+    def _print_words(self, text: str) -> None:
+        if text:
+            self._print(self._kind(text=text))
+
+    @staticmethod
+    def _print(event: Event) -> None:
+        record = redact_json({"event": type(event).__name__} | to_json(event))
+        click.echo(visible_json(json.dumps(record, ensure_ascii=False, default=str)))

@@ -16,10 +16,13 @@ from claw_nb.cli.approving import at_the_terminal
 from claw_nb.cli.lines import Read, entry, from_pipe, from_terminal, is_terminal
 from claw_nb.cli.options import asking, work_here
 from claw_nb.cli.screen import Screen
+from claw_nb.core.counted import counted
 from claw_nb.core.errors import ClawError
 from claw_nb.core.events import RunFinished, RunStarted, SessionRotated
+from claw_nb.core.invisible import visible
 from claw_nb.core.protocols import Approve
 from claw_nb.core.records import Session
+from claw_nb.core.redact import redact
 from claw_nb.workspace import Workspace
 
 COMMANDS = {
@@ -98,7 +101,7 @@ class Chat:
             return
         head = self.session
         say(
-            f"Session {head.id[:13]} goes on: {head.title} ({head.messages} messages). "
+            f"Session {head.id[:13]} goes on: {head.title} ({counted(head.messages, 'message')}). "
             "/new begins another, /help lists the commands."
         )
 
@@ -214,4 +217,4 @@ class Chat:
 
 def say(line: str) -> None:
     """Tell the person something that is no answer."""
-    click.secho(line, err=True, dim=True)
+    click.secho(visible(redact(line)), err=True, dim=True)

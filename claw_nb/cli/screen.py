@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import click
 
+from claw_nb.core.counted import counted
 from claw_nb.core.events import (
+    ApprovalResolved,
     CompactionFinished,
     Event,
+    MessageAdded,
     PartialDiscarded,
     RetryScheduled,
     RunFailed,
@@ -17,26 +20,40 @@ from claw_nb.core.events import (
     ToolProgressed,
     ToolStarted,
 )
+from claw_nb.core.invisible import visible
+from claw_nb.core.redact import redact
+from claw_nb.core.unfolding import Unfolding
 
 
 class Screen:
-    """The answer on standard output, everything else on standard error."""
+    """The answer on standard output, everything else on standard error.
+
+    Secrets are masked, and escape sequences are shown and not obeyed. The answer's last word waits
+    until it is whole, so that no secret is ever half shown.
+    """
 
     def __init__(self) -> None:
         self._column = 0
+        self._coming = Unfolding()
 
     def show(self, event: Event) -> None:
         """Print what one event adds."""
         match event:
             case TextAdded(text=text):
-                click.echo(text, nl=False)
-                self._column = len(text.rpartition("\n")[2]) or (0 if text else self._column)
+                self._say(self._coming.add(text))
+            case MessageAdded():
+                self._say(self._coming.rest())
             case PartialDiscarded():
+                self._coming = Unfolding()
                 self._aside("answer> cut off, asking again")
             case ToolStarted(call=call):
                 self._aside(f"tool> {call.name} started")
             case ToolProgressed(text=text):
                 self._aside(f"tool>   {text}")
+            case ApprovalResolved(request=request, decision="denied", by=by, why=why) if (
+                by != "you"
+            ):
+                self._aside(f"tool> {request.call.name} denied{f': {why}' if why else ''}")
             case ToolFinished(call=call, result=result, ms=ms):
                 how = f"failed ({result.error})" if result.error else "completed"
                 self._aside(f"tool> {call.name} {how} in {ms / 1000:.1f} s")
@@ -56,18 +73,24 @@ class Screen:
             case _:
                 pass
 
+    def _say(self, text: str) -> None:
+        if text:
+            click.echo(visible(text), nl=False)
+            self._column = len(text.rpartition("\n")[2]) or (0 if "\n" in text else self._column)
+
     def _aside(self, line: str) -> None:
+        self._say(self._coming.rest())
         if self._column:
             click.echo()
             self._column = 0
         if line:
-            click.secho(line, err=True, dim=True)
+            click.secho(visible(redact(line)), err=True, dim=True)
 
 
 def footer(event: RunFinished) -> str:
     """Turns, tools, tokens, money and time in one line."""
     usage = event.usage
-    parts = [_counted(event.turns, "turn"), _counted(event.tools, "tool call")]
+    parts = [counted(event.turns, "turn"), counted(event.tools, "tool call")]
     if usage.input or usage.output:
         parts.append(f"{usage.input + usage.cache_read + usage.cache_write}+{usage.output} tokens")
     if usage.cost:
@@ -76,7 +99,3 @@ def footer(event: RunFinished) -> str:
     if event.stop != "end":
         parts.append(f"stopped: {event.stop}")
     return " · ".join(parts)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -12,6 +12,7 @@ from claw_nb.commands.output import Listing, Note
 from claw_nb.commands.search import search as search_messages
 from claw_nb.commands.words import clipped, iso, moment
 from claw_nb.core.atomic import write_whole
+from claw_nb.core.counted import counted
 from claw_nb.core.errors import Conflict
 from claw_nb.core.messages import Text, ToolCall, ToolResult
 from claw_nb.core.records import Session
@@ -137,7 +138,7 @@ def export(ctx: click.Context, session_id: str, file: Path | None, force: bool) 
         raise Conflict(f"{file} exists already.", hint="Name another file, or use --force.")
     write_whole(file, "\n".join(lines) + "\n")
     return Note(
-        text=f"Wrote {len(lines) - 1} messages to {file}.",
+        text=f"Wrote {counted(len(lines) - 1, 'message')} to {file}.",
         facts={"id": session.id, "file": str(file), "messages": len(lines) - 1},
     )
 

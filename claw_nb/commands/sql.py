@@ -9,6 +9,7 @@ import click
 from claw_nb.commands.context import place
 from claw_nb.commands.options import json_option
 from claw_nb.commands.output import Listing
+from claw_nb.core.counted import counted
 
 
 @click.command()
@@ -27,7 +28,7 @@ def sql(ctx: click.Context, query: str, limit: int) -> Listing:
     found = place(ctx)
     result = asyncio.run(found.workspace.store.query(query, frames=found.frames()))
     rows = result.rows()
-    shown = f"{len(rows)} rows" if len(rows) <= limit else f"{limit} of {len(rows)} rows"
+    shown = counted(len(rows), "row") if len(rows) <= limit else f"{limit} of {len(rows)} rows"
     return Listing(
         title=shown,
         columns=result.columns,

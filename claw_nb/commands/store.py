@@ -7,6 +7,7 @@ import click
 from claw_nb.commands.context import workspace
 from claw_nb.commands.options import json_option
 from claw_nb.commands.output import Note
+from claw_nb.core.counted import counted
 
 
 @click.group()
@@ -30,4 +31,4 @@ def compact(ctx: click.Context) -> Note:
     """Move the log's recent rows into Parquet now, instead of within a minute."""
     done = workspace(ctx).store.compact(force=True)
     rows = 0 if done is None else done.sealed
-    return Note(text=f"Moved {rows} rows into the lake.", facts={"rows": rows})
+    return Note(text=f"Moved {counted(rows, 'row')} into the lake.", facts={"rows": rows})

@@ -18,6 +18,7 @@ from claw_nb.commands.output import Listing, Note, Record
 from claw_nb.commands.task_rows import files, run_record, shown, task_record, took, what
 from claw_nb.commands.words import clipped, iso
 from claw_nb.core.clock import now
+from claw_nb.core.counted import counted
 from claw_nb.core.errors import ClawError, InvalidInput
 from claw_nb.core.records import Misfire, Overlap, Run, Task
 from claw_nb.tasks import Tasks, words
@@ -93,7 +94,7 @@ def list_(ctx: click.Context, agent_id: str | None, limit: int, offset: int) -> 
     """List tasks, the newest first."""
     rows, total = _tasks(ctx).list(agent_id=agent_id, limit=limit, offset=offset)
     return Listing(
-        title=f"{total} tasks",
+        title=counted(total, "task"),
         columns=("name", "what", "when", "status", "next run", "last result"),
         rows=[
             (
@@ -147,7 +148,7 @@ def logs(ctx: click.Context, name: str, limit: int, offset: int) -> Listing:
     found = tasks.find(name)
     rows, total = tasks.runs(found, limit=limit, offset=offset)
     return Listing(
-        title=f"{found.name}: {total} runs",
+        title=f"{found.name}: {counted(total, 'run')}",
         columns=("when", "status", "took", "result", "report"),
         rows=[
             (

@@ -21,3 +21,46 @@ def _is_hidden(char: str, before: str) -> bool:
     if char in _JOINERS:
         return not before or before.isascii()
     return unicodedata.category(char) in ("Cf", "Cc", "Cs", "Co") or char in _FILLERS
+
+
+_LINES = "\u2028\u2029"
+"""They end a line for some readers and not for others."""
+
+
+def visible(text: str) -> str:
+    """The text with what nobody sees in it spelled out: ``␛`` for ESC, ``⟨U+202E⟩`` for a bidi mark.
+
+    A terminal then shows an escape sequence and does not obey it, and code reads as it will run.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    hidden = {*invisible(text), *_alone(text)}
+    if not hidden:
+        return text
+    return "".join(_spelled(char) if at in hidden else char for at, char in enumerate(text))
+
+
+def visible_json(text: str) -> str:
+    """The same for JSON: the characters are escaped, so that its values stay what they are."""
+    hidden = {*invisible(text), *_alone(text)}
+    return "".join(_escaped(char) if at in hidden else char for at, char in enumerate(text))
+
+
+def _alone(text: str) -> list[int]:
+    """Line ends that overwrite their line, or are none to everybody."""
+    return [
+        at
+        for at, char in enumerate(text)
+        if char in _LINES or (char == "\r" and text[at + 1 : at + 2] != "\n")
+    ]
+
+
+def _spelled(char: str) -> str:
+    if char < " ":
+        return chr(0x2400 + ord(char))
+    return "␡" if char == "\x7f" else f"⟨U+{ord(char):04X}⟩"
+
+
+def _escaped(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

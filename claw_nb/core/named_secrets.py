@@ -148,3 +148,37 @@ def secret_kind(name: str) -> SecretKind | None:
         return None
     kind = _kind(ends[-1][0], lowered[: ends[-1].end()])
     return None if kind == "token" and ends[-1][0] in ("key", "signature") else kind
+
+
+_OPEN = re.compile(
+    rf"(?:{_WORD.pattern})(?:{_QUOTE})?\]?[ \t]*+(?:[:=]|\Z|(?<=[ ])(?:is?|wa?s?)(?::?[ ]|\Z|:\Z))"
+)
+_ORDINARY = frozenset({"administrator", "authentication", "configuration", "authorization"})
+
+
+def opens_a_value(lowered: str) -> int | None:
+    """Where a word begins after which a secret may be coming in this line (in lower case)."""
+    found = _OPEN.search(lowered)
+    if found is None:
+        return None
+    before = lowered[: found.start()]
+    return len(before.rstrip(_SPELLED))
+
+
+def looks_secret(name: str, value: str) -> bool:
+    """Whether a variable of this name and value holds what should be masked wherever it appears.
+
+    What may as well be an everyday word, a path or a name in code is left alone.
+    """
+    kind = secret_kind(name)
+    if kind is None or PLACEHOLDER.fullmatch(value) or is_folder(name, value):
+        return False
+    if kind == "token":
+        return random_looking(value)
+    if value.lower() in _ORDINARY or re.match(r"[/~.]|[A-Za-z]:\\", value):
+        return False
+    if value.isalpha():
+        return len(value) >= 12
+    if value.replace("_", "").replace("-", "").isalpha() and value.islower():
+        return kind == "password" and "_" not in value and len(value) >= 16
+    return len(value) >= (10 if value.isdigit() else 8) and not _TERM.fullmatch(value)

@@ -8,16 +8,19 @@ repeats is bounded or possessive.
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from claw_nb.core.named_secrets import (
     PLACEHOLDER,
     is_folder,
+    looks_secret,
     mask_named,
     random_looking,
     secret_kind,
@@ -147,7 +150,10 @@ _SOME_HINT = re.compile("|".join(re.escape(hint) for rule in _RULES for hint in 
 """Most texts hold no hint at all: one look instead of a hundred."""
 
 _exact: set[str] = set()
+_by_length: tuple[str, ...] = ()
+_learning = Lock()
 _SHORTEST_EXACT = 8
+_LONGEST_EXACT = 8_192
 _OFTEN_SEEN = 64
 """Characters up to which a text is likely to come again."""
 _KEYS_THAT_OPEN_NOTHING = frozenset({"not-needed", "no-key-required", "lm-studio", "placeholder"})
@@ -159,10 +165,27 @@ def add_secret(value: str) -> None:
     Values under eight characters, and the words that local model servers take for a key, would
     eat innocent text: they stay as they are.
     """
-    if len(value) >= _SHORTEST_EXACT and value not in _KEYS_THAT_OPEN_NOTHING:
-        _exact.update((value, json.dumps(value)[1:-1], quote(value, safe="")))
+    if len(value) < _SHORTEST_EXACT or value in _KEYS_THAT_OPEN_NOTHING or value in _exact:
+        return
+    with _learning:
+        global _by_length  # noqa: PLW0603 - one set for the process
+        forms = (value, json.dumps(value)[1:-1], quote(value, safe=""), html.escape(value))
+        _exact.update(forms)
+        _by_length = tuple(sorted(_exact, key=len, reverse=True))
         _redacted_again.cache_clear()
         _redacted_just_now.cache_clear()
+
+
+def add_named(values: Mapping[str, object]) -> None:
+    """Mask from now on the texts among some variables that their names call secrets."""
+    for name, value in values.items():
+        if type(value) is str and len(value) <= _LONGEST_EXACT and looks_secret(name, value):
+            add_secret(value)
+
+
+def known_secrets() -> tuple[str, ...]:
+    """The texts that are masked by heart, the longest first."""
+    return _by_length
 
 
 def redact(text: str) -> str:
@@ -183,7 +206,7 @@ def _redacted_just_now(text: str) -> str:
 
 
 def _redacted(text: str) -> str:
-    for secret in sorted(_exact, key=len, reverse=True):
+    for secret in _by_length:
         text = text.replace(secret, "[REDACTED:secret]")
     lowered = text.replace("İ", "I").lower()  # the one letter that grows by it
     for rule in _RULES if _SOME_HINT.search(lowered) else _HINTLESS:

@@ -13,6 +13,7 @@ from IPython.display import display
 
 from claw_nb.agent import ask_nobody
 from claw_nb.core.events import ApprovalRequest, Decision
+from claw_nb.core.invisible import visible
 from claw_nb.core.protocols import Answer, Approve
 from claw_nb.notebook import prose
 from claw_nb.notebook.bridge import MainThread
@@ -20,7 +21,7 @@ from claw_nb.notebook.display import CellView, TerminalView
 from claw_nb.notebook.interrupt import Interrupts
 from claw_nb.notebook.place import notebook_path
 from claw_nb.notebook.style import framed
-from claw_nb.notebook.words import cut, given
+from claw_nb.notebook.words import given
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 World = Literal["buttons", "input", "deny"]
 TIME_LIMIT = 300.0
 """Seconds until silence is a no."""
-
-_WHOLE = 100_000
-"""Characters of a call that a question shows: who decides should see all of it."""
 
 _BUTTONS_SINCE = (7, 4)
 """Older ipykernels deliver no click while a cell runs, even an awaited one."""
@@ -151,24 +149,37 @@ def _sentence(reason: str) -> str:
     return f"{reason[:1].upper()}{reason[1:].rstrip('.')}."
 
 
+def _asked_about(request: ApprovalRequest) -> tuple[str, str]:
+    """All that is to be decided about, and its language.
+
+    Nothing is cut or masked, and what nobody would see is spelled out: a yes is to this very text.
+    """
+    code, language = given(request.call, limit=None)
+    return visible(request.preview or code), language
+
+
+def _why(request: ApprovalRequest) -> str:
+    each = " A call of this kind is asked about each time." if request.risky else ""
+    return visible(f"needs your yes. {_sentence(request.reason)}{each}")
+
+
 def question_text(request: ApprovalRequest) -> str:
     """What is to be decided, as plain text."""
-    shown = request.preview or given(request.call, limit=_WHOLE)[0]
-    body = "\n".join(f"  {line}" for line in cut(shown, limit=_WHOLE).splitlines())
-    return f"{request.call.name} needs your yes. {_sentence(request.reason)}\n{body}"
+    shown, _ = _asked_about(request)
+    body = "\n".join(f"  {line}" for line in shown.split("\n"))
+    return f"{visible(request.call.name)} {_why(request)}\n{body}"
 
 
 def question_html(request: ApprovalRequest) -> str:
-    """What is to be decided, with the code, the command or the change."""
-    code, language = given(request.call, limit=_WHOLE)
-    shown = request.preview or code
+    """What is to be decided, with the code, the command or the change, in a box that scrolls."""
+    shown, language = _asked_about(request)
     if shown.lstrip().startswith(("---", "@@")):
         language = "diff"
     return framed(
         f'<div class="claw-question tex2jax_ignore mathjax_ignore">'
         f"<strong>{escape(request.call.name)}</strong> "
-        f'<span class="claw-facts">needs your yes. {escape(_sentence(request.reason))}</span></div>'
-        f'<div class="claw-words"><pre tabindex="0">{prose.code(cut(shown, limit=_WHOLE), language)}</pre></div>',
+        f'<span class="claw-facts">{escape(_why(request))}</span></div>'
+        f'<div class="claw-box claw-asked"><pre tabindex="0">{prose.code(shown, language)}</pre></div>',
         label=f"Approval of {escape(request.call.name)}",
     )
 

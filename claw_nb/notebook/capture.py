@@ -11,11 +11,14 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TextIO
 
 from claw_nb.core.messages import Image
+from claw_nb.core.redact import redact
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+Mask = Callable[[str], str]
+
 _PICTURES = ("image/png", "image/jpeg")
 _active: ContextVar[Notes | None] = ContextVar("claw_capture", default=None)
 
@@ -64,15 +67,21 @@ class Notes:
 
 
 class _Echo:
-    """A stream that passes everything on and notes what the watched context writes."""
+    """A stream that passes everything on and notes what the watched context writes.
 
-    def __init__(self, stream: TextIO, notes: Notes) -> None:
+    What the agent's code writes is shown with its secrets masked.
+    """
+
+    def __init__(self, stream: TextIO, notes: Notes, mask: Mask) -> None:
         self._stream = stream
         self._notes = notes
+        self._mask = mask
 
     def write(self, text: str) -> int:
         if _active.get() is self._notes:
             self._notes.add(text)
+            self._stream.write(self._mask(text))
+            return len(text)
         return self._stream.write(text)
 
     def writelines(self, lines: Any) -> None:
@@ -83,9 +92,21 @@ class _Echo:
         return getattr(self._stream, name)
 
 
+def _masked(data: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
+    return {
+        kind: mask(value) if kind.startswith("text/") and isinstance(value, str) else value
+        for kind, value in data.items()
+    }
+
+
 @contextmanager
-def noting(shell: InteractiveShell, before_output: Callable[[], None]) -> Iterator[Notes]:
-    """Note what the current context outputs; other tasks of the loop are left out."""
+def noting(
+    shell: InteractiveShell, before_output: Callable[[], None], mask: Mask = redact
+) -> Iterator[Notes]:
+    """Note what the current context outputs; other tasks of the loop are left out.
+
+    ``mask`` makes of a text what is shown of it.
+    """
     notes = Notes(before_output)
     publisher: Any = shell.display_pub
     publish = publisher.publish
@@ -98,7 +119,7 @@ def noting(shell: InteractiveShell, before_output: Callable[[], None]) -> Iterat
         # A terminal's publisher prints, which is not to be noted twice.
         inner = _active.set(None)
         try:
-            return publish(data, *args, **kwargs)
+            return publish(_masked(data, mask), *args, **kwargs)
         finally:
             _active.reset(inner)
 
@@ -106,7 +127,7 @@ def noting(shell: InteractiveShell, before_output: Callable[[], None]) -> Iterat
     out, err = sys.stdout, sys.stderr
     publisher.publish = watched
     # The echoes stand in for text streams: every other attribute is the stream's own.
-    sys.stdout, sys.stderr = _Echo(out, notes), _Echo(err, notes)
+    sys.stdout, sys.stderr = _Echo(out, notes, mask), _Echo(err, notes, mask)
     try:
         yield notes
     finally:

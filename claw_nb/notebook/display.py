@@ -20,6 +20,10 @@ from claw_nb.core.events import (
     ToolFinished,
     ToolStarted,
 )
+from claw_nb.core.invisible import visible
+from claw_nb.core.redact import redact
+from claw_nb.core.unfolding import Unfolding
+from claw_nb.notebook.masked import Masks, masked
 from claw_nb.notebook.page import page
 from claw_nb.notebook.render import markdown, plain, plain_step
 from claw_nb.notebook.story import Item, Step, Story
@@ -67,6 +71,7 @@ class CellView:
         self._publish = publish
         self._clock = clock
         self._id = uuid.uuid4().hex[:12]
+        self._masks = Masks()
         self._shown: dict[int, tuple[Any, ...]] = {}
         self._held: set[int] = set()
         self._next = 0.0
@@ -116,7 +121,9 @@ class CellView:
         items = story.ordered() if block is None else list(story.in_block(block))
         last = block is None or block == story.block
         ending = story.ending if last else None
-        return bundle(items, story, ending_shown=ending is not None, busy=last and not story.ending)
+        busy = last and not story.ending
+        shown = self._masks.of(items, growing=busy and story.streaming)
+        return bundle(shown, story, ending_shown=ending is not None, busy=busy)
 
     def _render(self, block: int) -> None:
         items = self.story.in_block(block)
@@ -134,13 +141,16 @@ class CellView:
 
 
 def bundle(items: list[Item], story: Story, *, ending_shown: bool, busy: bool) -> Bundle:
-    """The same items as HTML, Markdown and plain text: every viewer finds one that it shows."""
+    """The same items as HTML, Markdown and plain text: every viewer finds one that it shows.
+
+    The items are masked already.
+    """
     ending = story.ending if ending_shown else None
     model = story.started.model if story.started else ""
     return {
         "text/html": page(items, ending, model=model, busy=busy),
         "text/markdown": markdown(items, ending, model=model),
-        "text/plain": plain(items, ending, model=model) or ("…" if busy else ""),
+        "text/plain": visible(plain(items, ending, model=model)) or ("…" if busy else ""),
     }
 
 
@@ -151,6 +161,7 @@ class TerminalView:
         self.story = Story()
         self._out = write or _to_stdout
         self._said = ""
+        self._coming = Unfolding()
         self._fresh = True
 
     def feed(self, event: Event) -> None:
@@ -159,20 +170,22 @@ class TerminalView:
         match event:
             case TextAdded(text=text):
                 self._said += text
-                self._write(text)
+                self._write(self._coming.add(text))
             case PartialDiscarded():
-                self._said = ""
+                self._said, self._coming = "", Unfolding()
                 self._line("[The answer broke off; asking again.]")
             case MessageAdded(message=message) if message.role == "assistant":
-                if message.text != self._said:
+                if message.text.startswith(self._said):
                     rest = message.text.removeprefix(self._said)
-                    self._write(rest if message.text.startswith(self._said) else f"\n{rest}")
-                self._said = ""
+                    self._write(self._coming.add(rest) + self._coming.rest())
+                else:
+                    self._write(f"\n{redact(message.text)}")
+                self._said, self._coming = "", Unfolding()
                 if message.text:
                     self._line("")
             case ToolFinished(call=call):
                 steps = [item for item in self.story.items if isinstance(item, Step)]
-                self._line(next(plain_step(s) for s in steps if s.call.id == call.id))
+                self._line(next(plain_step(_step(s)) for s in steps if s.call.id == call.id))
             case _:
                 pass
 
@@ -192,8 +205,14 @@ class TerminalView:
 
     def _write(self, text: str) -> None:
         if text:
-            self._out(text)
+            self._out(visible(text))
             self._fresh = text.endswith("\n")
+
+
+def _step(step: Step) -> Step:
+    shown = masked(step)
+    assert isinstance(shown, Step)
+    return shown
 
 
 def _to_stdout(text: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import traceback
 
 from claw_nb.core.errors import ClawError
+from claw_nb.core.invisible import visible
+from claw_nb.core.redact import redact
 
 _RED, _BOLD, _END = "\x1b[31m", "\x1b[1m", "\x1b[0m"
 
@@ -16,7 +18,7 @@ class CellFailure(ClawError):
     """
 
     def __init__(self, error: ClawError, *, debug: bool = False) -> None:
-        super().__init__(error.message, hint=error.hint)
+        super().__init__(visible(redact(error.message)), hint=visible(redact(error.hint)))
         self.error = error
         self.debug = debug
 
@@ -26,7 +28,7 @@ class CellFailure(ClawError):
         lines = [f"{_RED}{_BOLD}claw{_END}{_RED}: {message}{_END}"]
         lines += [self.hint] if self.hint else []
         if self.debug:
-            trace = "".join(traceback.format_exception(self.error)).rstrip()
+            trace = visible(redact("".join(traceback.format_exception(self.error)).rstrip()))
             lines += ["", *trace.splitlines()]
         return lines
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from types import CodeType, TracebackType
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.display import display
 
 from claw_nb.core.protocols import Execution
+from claw_nb.core.redact import add_named, redact
 from claw_nb.notebook.bridge import MainThread
 from claw_nb.notebook.capture import Notes, noting, plain
 from claw_nb.notebook.interrupt import Interrupts
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 _OWN = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open"})
 _SEEN_FIRST = 0.01
 """Seconds given to the loop before code may block it, so that the tool call is on the screen."""
+
+_LOOK_EVERY = 0.1
+"""Seconds between looks at the names of variables for secrets, while code shows something."""
 
 _AWAITS = "This code awaits, which works only while `%claw` stands at the top level of its cell."
 
@@ -72,10 +77,22 @@ class NotebookKernel:
     async def _run(self, code: str, timeout: float | None, *, here: bool = False) -> Execution:
         shell = self._shell
         shell.events.trigger("pre_execute")
-        with noting(shell, self.before_output) as notes:
-            error = await self._evaluate(code, timeout, here=here)
-            # Plots drawn by this code appear now and not at the end of the cell.
-            shell.events.trigger("post_execute")
+        looked = -_LOOK_EVERY
+
+        def mask(text: str) -> str:
+            nonlocal looked
+            if time.monotonic() - looked >= _LOOK_EVERY:
+                add_named(self.namespace)
+                looked = time.monotonic()
+            return redact(text)
+
+        try:
+            with noting(shell, self.before_output, mask) as notes:
+                error = await self._evaluate(code, timeout, here=here)
+                # Plots drawn by this code appear now and not at the end of the cell.
+                shell.events.trigger("post_execute")
+        finally:
+            add_named(self.namespace)
         return _execution(notes, error)
 
     async def _evaluate(self, code: str, timeout: float | None, *, here: bool) -> str | None:

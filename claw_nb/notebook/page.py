@@ -8,7 +8,7 @@ from html import escape
 from claw_nb.notebook import prose
 from claw_nb.notebook.story import Ending, Item, Remark, Step, Thought, Words
 from claw_nb.notebook.style import framed
-from claw_nb.notebook.words import MARKS, STATES, duration, footer, gist, given, got
+from claw_nb.notebook.words import MARKS, STATES, at_work, duration, footer, gist, given, got
 
 
 def page(
@@ -39,6 +39,7 @@ def _item(item: Item) -> str:
 def _step(step: Step) -> str:
     facts = [STATES[step.status]] if step.status != "done" else []
     facts += [duration(step.ms)] if step.ms and step.ms >= 1 else []
+    facts += [now] if (now := at_work(step)) else []
     told = gist(step.call)
     title = (
         f'<span class="claw-mark" aria-hidden="true">{MARKS[step.status]}</span> '
@@ -66,8 +67,12 @@ def _inside(step: Step) -> str:
     if output and not (step.status == "denied" and step.answered):
         parts.append(_labelled("Output" if step.status == "done" else "Result", escape(output)))
     if step.answered:
-        parts.append(f'<div class="claw-facts">{escape(step.answered.capitalize())}.</div>')
+        parts.append(f'<div class="claw-facts">{escape(_sentence(step.answered))}</div>')
     return "".join(parts) or '<div class="claw-facts">Nothing to show.</div>'
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def _labelled(label: str, body: str) -> str:

@@ -28,6 +28,10 @@ _MATH = re.compile(
 )
 
 
+_COLOURED = 200_000
+"""Characters beyond which colours take too long."""
+
+
 def html(text: str) -> str:
     """The HTML of a Markdown text."""
     return str(_parser().render(text))
@@ -35,6 +39,8 @@ def html(text: str) -> str:
 
 def code(text: str, language: str) -> str:
     """Source text with its colours; plain where the language is unknown."""
+    if len(text) > _COLOURED:
+        return escape(text)
     try:
         lexer = get_lexer_by_name(language or "text", stripnl=False, ensurenl=False)
     except ClassNotFound:

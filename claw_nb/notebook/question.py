@@ -27,6 +27,15 @@ SQL_OPTIONS: Mapping[str, tuple[str, str]] = {
 CHARTS = ("line", "bar", "scatter")
 Chart = Literal["auto", "line", "bar", "scatter"]
 
+_STATEMENTS = frozenset(
+    {
+        "attach", "call", "copy", "create", "delete", "desc", "describe", "drop", "explain",
+        "export", "from", "import", "insert", "install", "load", "pivot", "pragma", "select",
+        "set", "show", "summarize", "table", "unpivot", "update", "use", "values", "with",
+    }
+)  # fmt: skip
+"""With which SQL begins, so that it is no kind of chart."""
+
 _WORD = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+))")
 
 
@@ -59,7 +68,9 @@ def question(line: str, cell: str | None = None) -> Question:
     found, rest = _options(line, OPTIONS)
     prompt = "\n".join(part for part in (rest, (cell or "").strip()) if part)
     if not prompt:
-        raise InvalidInput("there is no question.", hint="Write it after `%claw ask`.")
+        raise InvalidInput(
+            "there is no question.", hint="Write it after `%claw ask`, or below `%%claw ask`."
+        )
     return Question(
         prompt=prompt,
         new="--new" in found,
@@ -85,7 +96,7 @@ def query(line: str, cell: str | None = None, *, limit: int = 20) -> Query:
     kinds: dict[str, Chart] = {"line": "line", "bar": "bar", "scatter": "scatter", "": "auto"}
     kind = _last(found, "--chart")
     if kind is not None and kind not in kinds:
-        raise InvalidInput(f"--chart draws {', '.join(CHARTS)}, not {kind!r}.")
+        raise _no_chart(kind)
     chart = None if kind is None else kinds[kind]
     return Query(sql=sql, limit=int(rows), chart=chart, debug="--debug" in found)
 
@@ -114,10 +125,19 @@ def _value(name: str, rest: str) -> tuple[str, str]:
     match = _WORD.match(rest)
     value = next((group for group in match.groups() if group is not None), "") if match else ""
     if name == "--chart" and value not in CHARTS:
+        if re.fullmatch(r"[A-Za-z]+", value) and value.lower() not in _STATEMENTS:
+            raise _no_chart(value)
         return "", rest
     if match is None or value.startswith("--"):
         raise InvalidInput(f"{name} needs a value.", hint=f"Write {name} and then the value.")
     return value, rest[match.end() :].lstrip()
+
+
+def _no_chart(kind: str) -> InvalidInput:
+    return InvalidInput(
+        f"--chart draws {', '.join(CHARTS[:-1])} or {CHARTS[-1]}, not {kind!r}.",
+        hint="Leave the kind out, and the columns choose it.",
+    )
 
 
 def _last(found: Mapping[str, list[str]], name: str) -> str | None:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable
 from html import escape
 
+from claw_nb.notebook.inert import inert
 from claw_nb.notebook.story import Ending, Item, Remark, Step, Thought, Words
-from claw_nb.notebook.words import MARKS, STATES, duration, footer, gist, given, got
+from claw_nb.notebook.words import MARKS, STATES, at_work, duration, footer, gist, given, got
 
 
 def markdown(items: Iterable[Item], ending: Ending | None = None, *, model: str = "") -> str:
@@ -47,6 +48,7 @@ def plain_step(step: Step) -> str:
     facts = [] if told_already else [STATES[step.status]]
     facts += [duration(step.ms)] if step.ms and step.ms >= 1 else []
     facts += [step.answered] if step.answered else []
+    facts += [now] if (now := at_work(step)) else []
     line = f"{head}  {told}".rstrip() + (f"  ({', '.join(facts)})" if facts else "")
     if step.status == "failed":
         line += "\n" + "\n".join(f"    {row}" for row in got(step).splitlines())
@@ -56,11 +58,11 @@ def plain_step(step: Step) -> str:
 def _markdown(item: Item) -> str:
     match item:
         case Words(text=text):
-            return text.strip()
+            return inert(text).strip()
         case Thought(text=text):
-            return _folded("Thinking", _quoted(text))
+            return _folded("Thinking", _quoted(inert(text)))
         case Remark(text=text):
-            return f"> {text}"
+            return _quoted(inert(text))
         case Step():
             return _step(item)
 
@@ -71,11 +73,14 @@ def _step(step: Step) -> str:
     title += f" <code>{escape(told)}</code>" if told else ""
     title += f" {STATES[step.status]}" if step.status != "done" else ""
     title += f" ({duration(step.ms)})" if step.ms and step.ms >= 1 else ""
+    title += f" {escape(now)}" if (now := at_work(step)) else ""
     code, language = given(step.call)
     body = [_fenced(code, language)] if code else []
     output = got(step)
-    body += [_fenced(output, "text")] if output else []
-    body += [f"*{step.answered}*"] if step.answered else []
+    # A denial tells the model what to do, which the line below says to people.
+    told_already = step.status == "denied" and step.answered
+    body += [_fenced(output, "text")] if output and not told_already else []
+    body += [f"*{inert(' '.join(step.answered.split()))}*"] if step.answered else []
     return _folded(title, "\n\n".join(body))
 
 

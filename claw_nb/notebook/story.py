@@ -110,6 +110,11 @@ class Story:
     block: int = 0
     _turn_from: int = 0
 
+    @property
+    def streaming(self) -> bool:
+        """Whether the last words have not joined the transcript yet."""
+        return len(self.items) > self._turn_from
+
     def divide(self) -> int:
         """Begin a new block and return its number."""
         self.block += 1
@@ -169,6 +174,8 @@ class Story:
                     "path": "always allowed on this path",
                 }
                 words = f"{said.get(decision, 'denied')} by {by}" + (f": {why}" if why else "")
+                # Where nobody can be asked, the reason says who was.
+                words = f"denied: {why}" if by == "headless" else words
                 status: Status = "denied" if decision == "denied" else "waiting"
                 self._step(asked.call.id, asked.call, status=status, answered=words)
             case ToolStarted(call=call):

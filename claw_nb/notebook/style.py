@@ -36,6 +36,7 @@ font-size:.92em;padding:0 .3em}
 .claw .claw-box{padding:.1em .75em .45em;border-top:1px solid var(--claw-line)}
 .claw .claw-box pre{white-space:pre-wrap;max-height:22rem;overflow-y:auto;
 font-family:var(--claw-mono)}
+.claw .claw-asked{padding:0;border:0}.claw .claw-asked pre{max-height:32rem}
 .claw .claw-label{margin-top:.4em;font-size:.8em;letter-spacing:.04em;text-transform:uppercase}
 .claw .claw-thought{font-style:italic}.claw .claw-thought .claw-box{color:var(--claw-soft)}
 .claw .claw-footer{color:var(--claw-soft);font-size:.84em;margin-top:.5em;padding-top:.3em;

@@ -8,6 +8,8 @@ from html import escape
 from typing import Any
 
 from claw_nb.commands.output import Listing, Note, Output, Record, as_json
+from claw_nb.core.invisible import visible, visible_json
+from claw_nb.notebook.inert import inert, inert_cell
 from claw_nb.notebook.style import framed
 
 Rows = Sequence[Sequence[Any]]
@@ -20,10 +22,11 @@ WIDE = 200
 def bundle(output: Output) -> Bundle:
     """The MIME bundle of a command's output."""
     match output:
-        case Note(text=text):
+        case Note(text=told):
+            text = visible(told)
             return {
                 "text/html": framed(f"<div>{escape(text)}</div>", label="Note"),
-                "text/markdown": text,
+                "text/markdown": inert(text),
                 "text/plain": text,
             }
         case Record(title=title, fields=values):
@@ -37,11 +40,13 @@ def bundle(output: Output) -> Bundle:
 
 def json_bundle(output: Output) -> Bundle:
     """The same for ``--json``."""
-    return {"text/plain": json.dumps(as_json(output), ensure_ascii=False, indent=2, default=str)}
+    text = json.dumps(as_json(output), ensure_ascii=False, indent=2, default=str)
+    return {"text/plain": visible_json(text)}
 
 
 def table(columns: Sequence[str], rows: Rows, *, title: str = "", note: str = "") -> Bundle:
     """A table; ``note`` stands below it."""
+    columns, title = [visible(name) for name in columns], visible(title)
     texts = [[cell(value) for value in row] for row in rows]
     return {
         "text/html": _html(columns, rows, texts, title=title, note=note),
@@ -56,7 +61,7 @@ def cell(value: object) -> str:
         return "NULL"
     if isinstance(value, float):
         return f"{value:.6g}" if abs(value) < 1e15 else f"{value:g}"
-    text = str(value)
+    text = visible(str(value))
     return text if len(text) <= WIDE else text[: WIDE - 1] + "…"
 
 
@@ -90,11 +95,15 @@ def _markdown(
     columns: Sequence[str], texts: Sequence[Sequence[str]], *, title: str, note: str
 ) -> str:
     def row(cells: Sequence[str]) -> str:
-        clean = (text.replace("|", "\\|").replace("\n", " ") for text in cells)
+        clean = (inert_cell(text).replace("|", "\\|").replace("\n", " ") for text in cells)
         return f"| {' | '.join(clean)} |"
 
     lines = [row(columns), row(["---"] * len(columns)), *(row(words) for words in texts)]
-    parts = [f"**{title}**" if title else "", "\n".join(lines), f"*{note}*" if note else ""]
+    parts = [
+        f"**{inert_cell(title)}**" if title else "",
+        "\n".join(lines),
+        f"*{note}*" if note else "",
+    ]
     return "\n\n".join(part for part in parts if part)
 
 

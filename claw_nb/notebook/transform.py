@@ -120,12 +120,25 @@ def _is_claw(call: ast.Call) -> bool:
     return False
 
 
+def _without_body(call: ast.Call) -> list[_Edit]:
+    """`%%claw ask` with nothing below is `%claw ask`: IPython would refuse it by our hidden name."""
+    match call:
+        case ast.Call(
+            func=ast.Attribute(attr="run_cell_magic", end_col_offset=int(end)),
+            args=[_, ast.expr(end_col_offset=int(start)), ast.Constant(value="", end_col_offset=int(last))],
+        ) if call.lineno == call.end_lineno:  # fmt: skip
+            name = (call.lineno, end - len("run_cell_magic"), end, b"run_line_magic")
+            return [name, (call.lineno, start, last, b"")]
+    return []
+
+
 def _edits(call: ast.Call) -> list[_Edit]:
     name = call.args[0]
     assert call.end_lineno is not None
     assert call.end_col_offset is not None
     assert name.end_col_offset is not None
     return [
+        *_without_body(call),
         (call.lineno, call.col_offset, call.col_offset, b"(await "),
         (name.lineno, name.col_offset, name.end_col_offset, repr(AWAITED).encode()),
         (call.end_lineno, call.end_col_offset, call.end_col_offset, b")"),

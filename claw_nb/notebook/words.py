@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from claw_nb.core.counted import counted
 from claw_nb.core.messages import ToolCall, Usage
 from claw_nb.notebook.story import Ending, Status, Step
 
@@ -43,8 +44,8 @@ def gist(call: ToolCall, *, limit: int = 72) -> str:
     return ""
 
 
-def given(call: ToolCall, *, limit: int = SHOWN) -> tuple[str, str]:
-    """What a call was given, and the language it is written in."""
+def given(call: ToolCall, *, limit: int | None = SHOWN) -> tuple[str, str]:
+    """What a call was given, and the language it is written in; whole without a ``limit``."""
     for name in ("code", "query", "command"):
         if isinstance(call.arguments.get(name), str):
             text = cut(call.arguments[name].strip("\n"), limit=limit)
@@ -62,9 +63,17 @@ def got(step: Step) -> str:
     return cut("\n".join(text for text in (step.result.text.strip("\n"), note) if text))
 
 
-def cut(text: str, *, limit: int = SHOWN) -> str:
+def at_work(step: Step, *, limit: int = 100) -> str:
+    """What a running tool tells of its progress, in one line."""
+    if step.status != "running":
+        return ""
+    line = " ".join(step.progress.split())
+    return line if len(line) <= limit else line[: limit - 2] + " …"
+
+
+def cut(text: str, *, limit: int | None = SHOWN) -> str:
     """A text short enough to be saved in every notebook."""
-    if len(text) <= limit:
+    if limit is None or len(text) <= limit:
         return text
     half = limit // 2
     left = len(text) - 2 * half
@@ -93,8 +102,8 @@ def footer(ending: Ending, model: str) -> list[str]:
     return [
         *ended,
         *([model] if model else []),
-        _count(ending.turns, "turn"),
-        *([_count(ending.tools, "tool call")] if ending.tools else []),
+        counted(ending.turns, "turn"),
+        *([counted(ending.tools, "tool call")] if ending.tools else []),
         *spent(ending.usage),
         duration(ending.ms),
     ]
@@ -107,7 +116,3 @@ def spent(usage: Usage) -> list[str]:
     if usage.cost:
         parts.append(f"${usage.cost:.4f}" if usage.cost < 0.1 else f"${usage.cost:.2f}")
     return parts
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

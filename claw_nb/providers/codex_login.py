@@ -100,7 +100,7 @@ class CodexLogin:
             login = json.loads(self.path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise self._needed("there is no such file") from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             # The words of a JSON error could quote the file.
             why = error.strerror if isinstance(error, OSError) else "it is not JSON"
             raise self._needed(f"it cannot be read: {why}") from None
@@ -217,7 +217,7 @@ def _object(text: bytes) -> dict[str, Any]:
     """The JSON object that a text is, or an empty one."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

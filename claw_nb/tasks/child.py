@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any, TextIO
 
+from claw_nb.core.redact import add_named, redact_json
+
 PATIENCE = 6.0
 """Seconds to save and shut down after the parent has died, before the process ends itself."""
 
@@ -49,6 +51,7 @@ def _run_module(module: str, arguments: list[str]) -> int:
 
 
 def _run_notebook(spec: Mapping[str, Any], emit: Callable[..., None]) -> int:
+    add_named(os.environ)
     from claw_nb.tasks.notebooks import run_notebook  # noqa: PLC0415 - after the line above
 
     return run_notebook(spec, emit)
@@ -61,7 +64,7 @@ def _events() -> Callable[..., None]:
     lock = threading.Lock()
 
     def emit(event: str, **facts: Any) -> None:
-        line = json.dumps({"event": event, **facts}, ensure_ascii=False, default=str)
+        line = json.dumps(redact_json({"event": event, **facts}), ensure_ascii=False, default=str)
         with lock:
             channel.write(line + "\n")
             channel.flush()

@@ -16,6 +16,10 @@ from papermill.engines import Engine, NotebookExecutionManager, papermill_engine
 from papermill.exceptions import PapermillExecutionError
 from papermill.log import logger
 
+from claw_nb.core.redact import redact
+from claw_nb.core.unfolding import Unfolding
+from claw_nb.tasks.masked_outputs import masked, masked_outputs
+
 NAME = "claw_nb"
 """The engine's name in papermill."""
 
@@ -50,10 +54,11 @@ class Progress(NotebookExecutionManager):  # type: ignore[misc]
         self.path = path
         self.emit = emit
         self._begun = 0.0
+        self._open: set[int] = set(range(len(nb.cells)))
 
     def save(self, **_: Any) -> None:
-        """Write the file as it stands."""
-        write_notebook(self.nb, self.path)
+        """Write the file as it stands, with the secrets in its outputs masked."""
+        write_notebook(masked(self.nb, self._open), self.path)
         self.last_save_time = self.now()
 
     def notebook_start(self, **_: Any) -> None:
@@ -64,6 +69,7 @@ class Progress(NotebookExecutionManager):  # type: ignore[misc]
 
     def cell_start(self, cell: nbformat.NotebookNode, cell_index: int = 0, **_: Any) -> None:
         """A cell begins."""
+        self._open.add(cell_index)
         super().cell_start(cell, cell_index)
         self._begun = time.monotonic()
         if cell.cell_type == "code":
@@ -71,6 +77,7 @@ class Progress(NotebookExecutionManager):  # type: ignore[misc]
 
     def cell_complete(self, cell: nbformat.NotebookNode, cell_index: int = 0, **_: Any) -> None:
         """A cell has ended, well or not."""
+        self._settle(cell_index)
         super().cell_complete(cell, cell_index)
         if cell.cell_type == "code":
             ms = round((time.monotonic() - self._begun) * 1000, 1)
@@ -83,13 +90,30 @@ class Progress(NotebookExecutionManager):  # type: ignore[misc]
         self.nb.metadata.papermill["end_time"] = self.end_time.isoformat()
         seconds = (self.end_time - self.start_time).total_seconds()
         self.nb.metadata.papermill["duration"] = seconds
+        for index in sorted(self._open):
+            self._settle(index)
         self.save()
+
+    def changed(self) -> None:
+        """Some earlier output was replaced: look at all of them again."""
+        self._open.update(range(len(self.nb.cells)))
+
+    def _settle(self, index: int) -> None:
+        """Mask the outputs of a cell for good; until then more may join them, and the file has copies."""
+        cell = self.nb.cells[index]
+        if cell.get("outputs"):
+            cell.outputs = masked_outputs(cell.outputs)
+        self._open.discard(index)
 
 
 class Client(PapermillNotebookClient):  # type: ignore[misc]
     """Runs the cells, tells of each output, and leaves no kernel behind when it is stopped."""
 
     nb_man: Progress
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._streams: dict[str, Unfolding] = {}
 
     def papermill_execute_cells(self) -> None:
         """Each cell in turn, up to the first that fails."""
@@ -107,16 +131,31 @@ class Client(PapermillNotebookClient):  # type: ignore[misc]
                 self.nb_man.cell_exception(self.nb.cells[index], cell_index=index)
                 raise
             finally:
+                self._tell_the_rest(index)
                 self.nb_man.cell_complete(self.nb.cells[index], cell_index=index)
 
     def process_message(self, msg: Any, cell: Any, cell_index: int) -> Any:
         """Take one message of the kernel; what it shows becomes an event."""
+        if msg["msg_type"] == "update_display_data":
+            self.nb_man.changed()
         output = super().process_message(msg, cell, cell_index)
-        if output:
-            self.nb_man.emit(
-                "output", index=cell_index, type=output.output_type, text=_shown(output)
-            )
+        if output and output.output_type == "stream":
+            coming = self._streams.setdefault(output.name, Unfolding())
+            self._tell(cell_index, "stream", coming.add(str(output.text)))
+        elif output:
+            self._tell_the_rest(cell_index)
+            self._tell(cell_index, output.output_type, redact(_words(output)))
         return output
+
+    def _tell_the_rest(self, index: int) -> None:
+        """What was held back of streams because a secret might have begun in it."""
+        for coming in self._streams.values():
+            self._tell(index, "stream", coming.rest())
+
+    def _tell(self, index: int, kind: str, text: str) -> None:
+        if text or kind != "stream":
+            text = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+            self.nb_man.emit("output", index=index, type=kind, text=text)
 
 
 class ClawEngine(Engine):  # type: ignore[misc]
@@ -160,9 +199,9 @@ def explain(error: Exception, nb_path: Path) -> str:
         case OSError(filename=str(path), strerror=str(reason)):
             text = f"The notebook {path} cannot be read: {reason}"
         case PapermillExecutionError():
-            text = f"{error.ename}: {error.evalue}"
+            text = redact(f"{error.ename}: {error.evalue}")
         case _:
-            text = f"{name}: {error}"
+            text = redact(f"{name}: {error}")
     place = _failed_cell(nb_path)
     return f"{text} (cell {place})." if place is not None else text
 
@@ -178,11 +217,7 @@ def _failed_cell(path: Path) -> int | None:
     return None
 
 
-def _shown(output: Any) -> str:
-    if output.output_type == "stream":
-        text = str(output.text)
-    elif output.output_type == "error":
-        text = f"{output.ename}: {output.evalue}"
-    else:
-        text = str(output.data.get("text/plain", ", ".join(output.data)))
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+def _words(output: Any) -> str:
+    if output.output_type == "error":
+        return f"{output.ename}: {output.evalue}"
+    return str(output.data.get("text/plain", ", ".join(output.data)))

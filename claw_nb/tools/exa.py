@@ -135,8 +135,10 @@ class Exa:
         _check(answer, keyed=False)
         for message in _messages(answer):
             if message.get("id") == number and "error" in message:
-                said = message["error"].get("message", "it gave no reason")
-                raise ToolError(f"Exa refused: {said}", kind="system", hints=(_GET_KEY,))
+                error = message["error"]
+                said = error.get("message") if isinstance(error, Mapping) else error
+                why = str(said or "it gave no reason")[:300]
+                raise ToolError(f"Exa refused: {why}", kind="system", hints=(_GET_KEY,))
             if message.get("id") == number and isinstance(message.get("result"), Mapping):
                 return Answer(result=message["result"], session=answer.session)
         raise ToolError("Exa's MCP endpoint did not answer the request", kind="system")
@@ -216,7 +218,7 @@ def _messages(answer: _Response) -> list[Mapping[str, Any]]:
 def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

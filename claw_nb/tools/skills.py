@@ -13,6 +13,7 @@ import yaml
 
 from claw_nb.core.atomic import write_whole
 from claw_nb.core.errors import Conflict, InvalidInput, ToolError
+from claw_nb.core.plain_file import beginning
 from claw_nb.core.tools import Review, Tool, ToolOutput
 from claw_nb.core.untrusted import visible
 from claw_nb.tools.boundary import Boundary
@@ -22,6 +23,8 @@ Scope = Literal["workspace", "agent", "shared"]
 
 _FILE = "SKILL.md"
 _MOST_READ = 256_000
+_MOST_FRONT = 16_000
+_DEEPEST = 20
 _MOST_SKILLS = 200
 _LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 1_024
@@ -32,18 +35,22 @@ _FIELD = re.compile(r"^([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)$")
 
 @dataclass(frozen=True, kw_only=True)
 class Skill:
-    """One skill. ``location`` is how read_file names its SKILL.md; ``folder`` where it really is."""
+    """One skill. ``location`` is how read_file names its SKILL.md; ``folder`` where it really is.
+
+    Its SKILL.md may be a link to a file ``within`` that folder, but to none outside of it.
+    """
 
     name: str
     description: str
     location: str
     folder: Path
     scope: Scope
+    within: Path
 
     @property
     def text(self) -> str:
         """The whole SKILL.md."""
-        return _read(self.folder / _FILE) or ""
+        return _read(self.folder / _FILE, within=self.within) or ""
 
 
 def discover(*, workspace: Path, agent: Path, shared: Path | None = None) -> tuple[Skill, ...]:
@@ -64,8 +71,9 @@ def discover(*, workspace: Path, agent: Path, shared: Path | None = None) -> tup
                     continue
                 location = (Path("skills") / path.name / _FILE).as_posix()
             else:
+                top = real
                 location = str(real / _FILE)
-            skill = _skill(path.name, real, scope, location)
+            skill = _skill(path.name, real, scope, location, within=top)
             if skill is not None:
                 found.setdefault(skill.name, skill)
     return tuple(found[name] for name in sorted(found))
@@ -137,32 +145,47 @@ def _folders(folder: Path) -> Sequence[Path]:
         inside = sorted(folder.iterdir())
     except OSError:
         return ()
-    return [path for path in inside if not path.name.startswith(".")][:_MOST_SKILLS]
+    # A folder's name is told to the model as it is.
+    told = [path for path in inside if path.name.isprintable() and not path.name.startswith(".")]
+    return told[:_MOST_SKILLS]
 
 
-def _skill(name: str, folder: Path, scope: Scope, location: str) -> Skill | None:
-    text = _read(folder / _FILE)
+def _skill(name: str, folder: Path, scope: Scope, location: str, *, within: Path) -> Skill | None:
+    text = _read(folder / _FILE, within=within)
     if text is None:
         return None
     fields, body = front_matter(text)
     said = " ".join(str(fields.get("description") or _first_words(body)).split())
-    called = str(fields.get("name") or name).strip()
+    called = " ".join(str(fields.get("name") or "").split()) or name
     return Skill(
         name=visible(called)[:_LONGEST_NAME],
         description=visible(said)[:_LONGEST_DESCRIPTION],
         location=location,
         folder=folder,
         scope=scope,
+        within=within,
     )
 
 
-def _read(path: Path) -> str | None:
-    try:
-        with path.open("rb") as file:
-            text = file.read(_MOST_READ).decode("utf-8-sig", "replace")
-    except OSError:
-        return None
-    return text.replace("\r\n", "\n")
+def _read(path: Path, *, within: Path) -> str | None:
+    found = beginning(path, _MOST_READ, within=within)
+    return None if found is None else found.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+
+
+class _Plain(yaml.BaseLoader):
+    """YAML of strings, little nested and without aliases: a few lines of them fill all memory."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent) or self._depth == _DEEPEST:
+            raise yaml.YAMLError("that is more than front matter needs")
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
 
 def front_matter(text: str) -> tuple[Mapping[str, Any], str]:
@@ -176,7 +199,7 @@ def front_matter(text: str) -> tuple[Mapping[str, Any], str]:
         return {}, text
     body = text[match.end() :]
     try:
-        fields = yaml.safe_load(match[1])
+        fields = yaml.load(match[1][:_MOST_FRONT], _Plain)  # noqa: S506 - it makes strings alone
     except yaml.YAMLError:
         fields = _by_lines(match[1])
     return (fields if isinstance(fields, Mapping) else {}), body

@@ -91,9 +91,14 @@ class Todos:
 
     def remove(self, id: int) -> Todo:  # noqa: A002
         """Take one todo off the list; the history keeps it."""
-        gone = self.all()[_place(self.all(), id)]
-        self._change("remove", lambda todos, _: [todo for todo in todos if todo.id != id])
-        return gone
+        gone: list[Todo] = []
+
+        def removed(todos: list[Todo], _next: int) -> list[Todo]:
+            gone.append(todos.pop(_place(todos, id)))
+            return todos
+
+        self._change("remove", removed)
+        return gone[0]
 
     def replace(self, texts: Sequence[Wanted]) -> tuple[Todo, ...]:
         """Make these the active todos; what was done or cancelled stays."""
@@ -160,13 +165,13 @@ class Todos:
     def _read(self) -> tuple[tuple[Todo, ...], int]:
         try:
             body: Mapping[str, Any] = json.loads(self._file.read_text(encoding="utf-8"))
-            todos = tuple(Todo(**todo) for todo in body["todos"])
+            todos = tuple(_todo(todo) for todo in body["todos"])
             return todos, int(body["next_id"])
         except FileNotFoundError:
             return (), 1
         except OSError as error:
             raise StoreError(f"{self._file} cannot be read: {error.strerror}") from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise Conflict(
                 f"{self._file.name} is not a list of todos: {error}",
                 hint="It was left alone. Ask the user to mend or remove it.",
@@ -174,6 +179,15 @@ class Todos:
 
     def _moment(self) -> str:
         return (_EPOCH + timedelta(microseconds=self._clock())).isoformat(timespec="seconds")
+
+
+def _todo(found: Mapping[str, Any]) -> Todo:
+    """A todo of the file; ValueError when this list could not have written it."""
+    if type(found["id"]) is not int or not isinstance(found["text"], str):
+        raise ValueError(f"the id or the text of {found['id']!r} is of the wrong kind")
+    if found.get("status", "pending") not in STATUSES:
+        raise ValueError(f"todo {found['id']} has no known status")
+    return Todo(**found)
 
 
 def _place(todos: Sequence[Todo], wanted: int) -> int:

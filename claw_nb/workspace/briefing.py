@@ -119,6 +119,6 @@ def _safe(entry: str) -> str:
 
 def _todos(todos: Todos) -> str:
     try:
-        return "\n".join(todo.line for todo in todos.active())
+        return "\n".join(_safe(todo.line) for todo in todos.active())
     except ClawError as error:
         return f"(they can't be read: {error.message})"

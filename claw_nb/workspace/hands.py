@@ -27,6 +27,7 @@ from claw_nb.tools.todos import Todos
 from claw_nb.tools.variables import variable_tools
 from claw_nb.tools.web_search import web_search_tools
 from claw_nb.vault import reveal
+from claw_nb.workspace.secret_columns import asked_for, masked, without_secrets
 
 if TYPE_CHECKING:
     from claw_nb.workspace.workspace import Workspace
@@ -78,8 +79,10 @@ def _exa(work: Workspace) -> Exa:
 
 def _sql(work: Workspace) -> tuple[Tool, ...]:
     async def query(statement: str, limit: int) -> str:
-        result = await work.store.query(statement, frames=work.frames(), trust="agent")
-        table = markdown(result.columns, result.rows(limit))
+        frames = asked_for(statement, work.frames())
+        veiled = await asyncio.to_thread(without_secrets, frames)
+        result = await work.store.query(statement, frames=veiled, trust="agent")
+        table = markdown(result.columns, masked(result, frames, limit))
         return table if len(result) <= limit else f"{table}\n\n{limit} of {len(result)} rows."
 
     return sql_tools(query)

@@ -18,6 +18,7 @@ from claw_nb.core.events import CompactionFinished, Event
 from claw_nb.core.messages import user
 from claw_nb.core.protocols import Approve, Kernel, Provider, StandingRules
 from claw_nb.core.records import Session
+from claw_nb.core.redact import add_named
 from claw_nb.core.tools import Tool
 from claw_nb.memory.memories import Memories
 from claw_nb.providers import catalog
@@ -70,6 +71,7 @@ class Workspace:
         Raises ConfigError when the settings cannot be read.
         """
         home = home or config.default_home()
+        add_named(os.environ)
         return cls(
             home=home,
             settings=settings or config.load(home),
@@ -172,6 +174,7 @@ class Workspace:
         yes is denied unless ``grant`` names its tool. Inside a scheduled run the task's own grant
         counts as well.
         """
+        add_named(self.env if self.kernel is None else {**self.env, **self.kernel.namespace})
         chosen = config.chosen(self.settings, provider=provider, model=model, replay=replay)
         chosen = self._models.taped(chosen, key=key)
         self.provider(chosen)  # what is missing is told before a session is made

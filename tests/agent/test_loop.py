@@ -553,7 +553,6 @@ async def test_a_tool_does_not_begin_before_its_start_was_heard() -> None:
     assert order == ["heard", "works"]
 
 
-
 async def test_the_time_a_person_thinks_is_not_the_tools() -> None:
     async def approve(request: ApprovalRequest) -> Answer:
         await asyncio.sleep(0.3)

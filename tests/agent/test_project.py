@@ -1,5 +1,10 @@
 """The instructions that a project brings reach the prompt."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
 from claw_nb.agent.project import MOST, project_instructions
 
 
@@ -44,3 +49,35 @@ def test_what_is_too_long_is_cut_and_says_so_and_the_nearest_is_kept(tmp_path):
 def test_invisible_characters_are_taken_out(tmp_path):
     (tmp_path / "AGENTS.md").write_text("Use\u200b t\U000e0041abs.", encoding="utf-8")
     assert "Use tabs." in project_instructions(tmp_path)
+
+
+def test_a_link_out_of_the_project_is_not_followed_and_one_inside_is(tmp_path):
+    (tmp_path / "key").write_text("a private key", encoding="utf-8")
+    top = tmp_path / "repo"
+    inner = top / "notebooks"
+    inner.mkdir(parents=True)
+    (top / ".git").mkdir()
+    (top / "docs.md").write_text("Use tabs.", encoding="utf-8")
+    (inner / "AGENTS.md").symlink_to(tmp_path / "key")
+    (inner / "CLAUDE.md").symlink_to(top / "docs.md")
+    found = project_instructions(inner)
+    assert "private key" not in found
+    assert "Use tabs." in found
+
+
+def test_a_project_that_is_reached_by_a_link_is_read(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "AGENTS.md").write_text("Use tabs.", encoding="utf-8")
+    (tmp_path / "short").symlink_to(tmp_path / "real")
+    assert "Use tabs." in project_instructions(tmp_path / "short")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_nobody_waits_for_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "AGENTS.md")
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(project_instructions, tmp_path)
+        try:
+            assert found.result(timeout=10) == ""
+        finally:
+            os.close(os.open(tmp_path / "AGENTS.md", os.O_RDWR | os.O_NONBLOCK))

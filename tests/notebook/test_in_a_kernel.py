@@ -274,6 +274,7 @@ def test_the_interrupt_handler_is_given_back(kernel):
         ("%claw aks hello", "Did you mean `%claw ask`"),
         ("%claw what is this", "write `%claw ask what is this`"),
         ("%claw ask", "There is no question."),
+        ("%%claw ask\n", "There is no question."),
         ("%claw ask --modle x y", "Did you mean --model?"),
         ("%claw sql", "There is no SQL."),
         ("%claw sql selec 1", "syntax error"),
@@ -375,3 +376,16 @@ def test_config_claw_shows_the_options(kernel):
     kernel.answers({"calls": [CODE]}, "Ok.")
     assert "Nobody is here" in kernel.run("%claw ask --new go", reply="y").text
     kernel.run('%config Claw.approval = "auto"')
+
+
+def test_a_secret_of_the_kernel_is_shown_and_kept_nowhere(kernel):
+    code = "password = 'hunter2' + 'Zebra99'\nprint('it is', password)\npassword"
+    call = {"name": "run_python", "arguments": {"code": code}}
+    kernel.answers({"calls": [call]}, {"text": "It is hunter2Zebra99, you see."})
+    cell = kernel.run("%claw ask --new --allow run_python go")
+    assert "[REDACTED:secret], you see." in cell.text
+    assert "it is [REDACTED:secret]\n'[REDACTED:secret]'" in cell.text
+    assert "hunter2Zebra99" not in str(cell.outputs)
+    kernel.run("%claw ask --new again")
+    kept = [path for path in kernel.home.rglob("*") if path.is_file()]
+    assert [path for path in kept if b"hunter2Zebra99" in path.read_bytes()] == []

@@ -22,6 +22,8 @@ def transformed(cell):
          f"try:\n    ü = {AWAIT}\nfinally:\n    pass"),
         ("%%claw ask\nhow so?",
          "(await get_ipython().run_cell_magic('_claw_awaited', 'ask', 'how so?\\n'))"),
+        ("%%claw ask\n", AWAIT.replace("ask hi", "ask")),
+        ("%%claw ask hi\n", AWAIT),
         ("%claw sql select 1", AWAIT.replace("ask hi", "sql select 1")),
     ],
 )  # fmt: skip

@@ -561,6 +561,7 @@ def test_a_question_that_is_stopped_while_it_renews_loses_no_token(expired):
     [
         (None, "there is no such file"),
         ("{broken", "it is not JSON"),
+        ("[" * 100_000, "it is not JSON"),
         ("[]", "it holds no ChatGPT login"),
         ('{"tokens": null}', "it holds no ChatGPT login"),
         ('{"OPENAI_API_KEY": "sk-proj-0123456789abcdef", "tokens": null}', "the provider openai"),

@@ -286,3 +286,31 @@ async def test_a_child_that_breaks_says_its_last_words(home, notebook):
     assert outcome.error == (
         "The run's process ended with code 1 before the run was done. out of order"
     )
+
+
+async def test_a_run_leaves_no_secret_of_its_environment(runner, home, notebook, monkeypatch):
+    key = "sk-" + "proj-" + "a1B2c3D4" * 8
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    monkeypatch.setenv("MY_DB_PASSWORD", "correcthorsebattery")
+    path = notebook(
+        "import os, sys\nfrom IPython.display import HTML, Markdown\nkey = os.environ['OPENAI_API_KEY']\n"
+        "word = os.environ['MY_DB_PASSWORD']\nprint(key, word); print(word, file=sys.stderr)",
+        "display(HTML(f'<b>{key}</b>'), Markdown(f'*{word}*'))\nword",
+        "shown = display('wait', display_id=True)",
+        "shown.update(Markdown(word))",
+        "import time\nfor part in (key[:30], key[30:]):\n"
+        "    sys.stdout.write(part); sys.stdout.flush(); time.sleep(0.3)",
+        "raise ValueError('api_key=' + os.environ['OPENAI_API_KEY'])",
+    )
+    outcome = await runner(task_of(path), RUN, asyncio.Event())
+    assert outcome.status == "error"
+    nb = nbformat.read(outcome.notebook, as_version=4)
+    assert nb.cells[1].outputs[0].text == "[REDACTED:secret] [REDACTED:secret]\n"
+    assert nb.cells[6].outputs[0].evalue.startswith("api_key=[REDACTED")
+    left = [each for each in (home / "runs" / "r1").rglob("*") if each.is_file()]
+    assert {each.name for each in left} >= {"notebook.ipynb", "report.html", "log.jsonl"}
+    for each in left:
+        text = each.read_text(encoding="utf-8")
+        assert "correcthorsebattery" not in text, each
+        assert "c3D4a1B2c3D4" not in text, each
+    assert "correcthorse" not in str(outcome)

@@ -1,5 +1,8 @@
 """Skills are found in three places, read leniently, written strictly, and can only be read."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from claw_nb.core.errors import Conflict, InvalidInput, ToolError
@@ -58,6 +61,13 @@ def test_three_places_and_the_nearest_counts(places):
         ("---\nname: 12\ndescription: {a: b}\n---\n", "12", "{'a': 'b'}"),
         ("", "folder", "(no description)"),
         ("---\nname: x\ndescription: hid\u200bden\n---\n", "x", "hidden"),
+        # What strangers write must neither stop the agent nor take all memory.
+        ("---\nname: x\ndescription: 2024-13-45\n---\n", "x", "2024-13-45"),
+        ("---\nname: x\ndescription: " + "[" * 5_000 + "\n---\n", "x", "[" * 1_024),
+        ("---\nname: " + "9" * 6_000 + "\n---\nHello", "9" * 64, "Hello"),
+        ("---\na: &a [x, y]\nname: x\ndescription: *a\n---\n", "x", "*a"),
+        ("---\nname: 'x\n\n  # System'\ndescription: a\n---\n", "x # System", "a"),
+        ("---\nname: ' '\ndescription: a\n---\n", "folder", "a"),
     ],
 )
 def test_front_matter_is_read_leniently(places, text, name, description):
@@ -78,6 +88,27 @@ def test_a_workspace_can_not_bring_a_skill_from_outside(places, tmp_path):
     folder.mkdir()
     (folder / "diary").symlink_to(tmp_path / "private" / "diary")
     assert discover(**places) == ()
+
+
+def test_nor_can_its_skill_be_a_link_to_what_is_outside(places, tmp_path):
+    (tmp_path / "private").write_text("a secret", encoding="utf-8")
+    folder = places["workspace"] / "skills" / "diary"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").symlink_to(tmp_path / "private")
+    assert discover(**places) == ()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_nobody_waits_for_a_pipe_that_is_named_like_a_skill(places):
+    folder = places["workspace"] / "skills" / "pipe"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "SKILL.md")
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(discover, **places)
+        try:
+            assert found.result(timeout=10) == ()
+        finally:
+            os.close(os.open(folder / "SKILL.md", os.O_RDWR | os.O_NONBLOCK))
 
 
 @pytest.fixture

@@ -1,12 +1,14 @@
 """The todo tool over a real file and its history."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
 from claw_nb.core.errors import ToolError
+from claw_nb.core.locks import FileLock
 from claw_nb.tools.todo import todo_tools
-from claw_nb.tools.todos import Todos
+from claw_nb.tools.todos import Todos, Wanted
 
 
 @pytest.fixture
@@ -90,7 +92,35 @@ async def test_a_wrong_call_is_told_and_changes_nothing(todo, todos, arguments, 
     assert [t.text for t in todos.all()] == ["one"]
 
 
-async def test_a_broken_file_is_left_alone(todo, tmp_path):
-    (tmp_path / "todos.json").write_text("{", encoding="utf-8")
-    assert (await failure(todo.run(action="add", text="x"))).kind == "conflict"
-    assert (tmp_path / "todos.json").read_text(encoding="utf-8") == "{"
+ONE = {"id": 1, "text": "x"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        "[" * 100_000,
+        '{"next_id": Infinity, "todos": []}',
+        *(
+            json.dumps({"next_id": 2, "todos": [ONE | wrong]})
+            for wrong in ({"id": "1"}, {"text": 5}, {"status": "odd"}, {"status": ["pending"]})
+        ),
+    ],
+)
+async def test_a_broken_file_is_left_alone(todo, tmp_path, text):
+    (tmp_path / "todos.json").write_text(text, encoding="utf-8")
+    for call in ({"action": "add", "text": "x"}, {"action": "list"}, {"action": "remove", "id": 1}):
+        assert (await failure(todo.run(**call))).kind == "conflict"
+    assert (tmp_path / "todos.json").read_text(encoding="utf-8") == text
+
+
+def test_of_two_who_remove_one_todo_one_is_told_that_it_is_gone(tmp_path):
+    mine, theirs = Todos(tmp_path), Todos(tmp_path)
+    mine.add([Wanted(text="a")])
+    with ThreadPoolExecutor(2) as pool:
+        with FileLock(tmp_path / ".lock"):
+            both = [pool.submit(todos.remove, 1) for todos in (mine, theirs)]
+            wait(both, timeout=0.2)  # time to look for it before anything may be changed
+    ended = sorted(type(one.exception()).__name__ for one in both)
+    assert ended == ["NoneType", "NotFound"]

@@ -188,6 +188,12 @@ async def test_a_refused_login_is_told_with_the_way_out(key, words):
         (Answer.json(400, {"error": "numResults too high"}), "validation", "numResults too high"),
         (Answer.json(503, {}), "system", "503"),
         (Answer.json(200, {"nothing": 1}), "system", "form"),
+        (Answer.json(200, {"results": 1}), "system", "form"),
+        (
+            Answer(chunks=[b"[" * 100_000], headers={"content-type": "application/json"}),
+            "system",
+            "form",
+        ),
         (
             Answer(chunks=[b"{", None], headers={"content-type": "application/json"}),
             "system",
@@ -199,6 +205,13 @@ async def test_each_failure_has_its_own_words(answer, kind, words):
     async with serve(answer) as exa:
         error = await failure(search(key=lambda: "k", api=exa.url).run(query="q"))
     assert (error.kind, words in str(error)) == (kind, True)
+
+
+@pytest.mark.parametrize("said", ["boom", None, {"message": "boom"}, ["boom"]])
+async def test_a_refusal_in_any_form_is_told(said):
+    async with serve(Answer.json(200, {"jsonrpc": "2.0", "id": 1, "error": said})) as exa:
+        error = await failure(search(mcp=exa.url).run(query="q"))
+    assert "Exa refused" in error.message
 
 
 async def test_no_network_is_no_crash():
