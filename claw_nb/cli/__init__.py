@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -23,10 +24,36 @@ from claw_nb.core.invisible import visible
 from claw_nb.core.redact import redact
 from claw_nb.workspace import Workspace
 
+_ONLY_TELL = frozenset(
+    {
+        "sessions", "sessions list", "sessions show", "task", "task list", "task show", "task logs",
+        "task next", "memory", "memory list", "memory search", "config", "config list", "config get",
+        "store", "store path",
+    }
+)  # fmt: skip
+"""Commands that change nothing, by their first two words."""
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(context_settings=_HELP)
+class _Claw(click.Group):
+    """An agent's shell may look, but not change the rules, tasks and memories of its agent."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        helps = args[1:2] in (["--help"], ["-h"]) or (
+            args[2:] in (["--help"], ["-h"]) and not args[1].startswith("-")
+        )
+        only_tells = helps or " ".join(args[:2]) in _ONLY_TELL
+        if "CLAW_INSIDE_TOOL" in os.environ and not only_tells:
+            raise ClawError(
+                f"`claw {args[0]}` may change things, and an agent's shell may not use it for that",
+                hint="Use the tools remember, recall, sql and schedule_task, or ask the user.",
+            )
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Claw, context_settings=_HELP)
 @click.version_option(__version__, prog_name="claw")
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
 @click.pass_context

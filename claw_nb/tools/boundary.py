@@ -1,7 +1,7 @@
 """The one boundary: which paths the agent's file and shell tools may touch.
 
 Everything under ``root`` is inside, but for what is ``forbidden`` (the agent's home with its
-rules and the vault) and for the kernel's own file systems. A path counts by where it really
+rules) and for the kernel's own file systems. A path counts by where it really
 leads: through ``..``, symlinks, hard links, and names that differ only by case.
 """
 

@@ -17,9 +17,13 @@ from claw_nb.tools.beneath import read, write
 from claw_nb.tools.boundary import Boundary
 from claw_nb.tools.failures import shortened
 from claw_nb.tools.oserrors import told
+from claw_nb.tools.unseen import unseen
 
 _MOST_EDITED = 10_000_000
 _LONGEST_DIFF = 8_000
+"""Characters of a diff that the model gets back."""
+_LONGEST_QUESTION = 100_000
+"""Characters of a diff that a person is shown before it is made."""
 _BOM = "\ufeff"
 
 #: Files that hold secrets by their names, and files that run by themselves or rule other tools.
@@ -30,8 +34,9 @@ _SECRET = re.compile(
 )
 _HARMLESS_ENV = re.compile(r"\.env\.(?:example|sample|template|dist)|.*\.pub", re.IGNORECASE)
 _STARTS_ITSELF = re.compile(
-    r"(?:.*/)?(?:\.git/(?:hooks/.*|config)|\.(?:bash|zsh)(?:rc|env|_?profile|_login|_logout)|\.profile"
+    r"(?:.*/)?(?:\.git/(?:hooks/.*|config(?:\..*)?|info/attributes|modules/.*)|\.(?:bash|zsh)(?:rc|env|_?profile|_login|_logout)|\.profile"
     r"|\.ssh/.*|\.gitconfig|\.(?:github/workflows|vscode|idea|devcontainer|claw|ipython|jupyter)/.*"
+    r"|\.config/(?:systemd|autostart|environment\.d|fish|git)/.*|\.envrc|jupyter_\w*config\.(?:py|json|d/.*)"
     r"|sitecustomize\.py|usercustomize\.py|conftest\.py|.*\.pth)",
     re.IGNORECASE,
 )
@@ -51,15 +56,15 @@ def file_tools(boundary: Boundary) -> tuple[Tool, ...]:
 
     def may_write(arguments: Mapping[str, Any]) -> Review:
         real = boundary.resolve(arguments["path"])
-        return _review(boundary, real, _before(boundary, real), arguments["content"])
+        content = str(arguments["content"])
+        return _review(boundary, real, _before(boundary, real), content, given=content)
 
     def may_edit(arguments: Mapping[str, Any]) -> Review:
         real = boundary.resolve(arguments["path"])
         old = _text(boundary, real)
         edits = _edits(arguments["edits"])
-        return _review(
-            boundary, real, old, editing.apply(old, edits, name=boundary.shown(real)).text
-        )
+        new = editing.apply(old, edits, name=boundary.shown(real)).text
+        return _review(boundary, real, old, new, given="\n".join(edit.new for edit in edits))
 
     @tool(review=may_read)
     async def read_file(
@@ -117,16 +122,24 @@ def starts_itself(relative: str) -> bool:
     return bool(_STARTS_ITSELF.fullmatch(relative))
 
 
-def _review(boundary: Boundary, real: Path, old: str, new: str) -> Review:
+def _review(boundary: Boundary, real: Path, old: str, new: str, *, given: str) -> Review:
     shown = boundary.shown(real)
-    preview = diff(old, new, shown)
+    whole = _diff(old, new, shown)
+    preview = shortened(whole, _LONGEST_QUESTION)
     if starts_itself(shown):
         reason = f"{shown} makes other programs run something or sets their rules."
         return Review(verdict="ask", reason=reason, preview=preview, risky=True)
     if holds_secrets(real):
         return Review(verdict="ask", reason=f"{shown} may hold secrets.", risky=True)
-    does = "changes" if old else "writes"
-    return Review(verdict="ask", reason=f"It {does} {shown}.", preview=preview)
+    does = f"It {'changes' if old else 'writes'} {shown}."
+    warning = unseen(given)
+    if not warning and len(whole) > _LONGEST_QUESTION:
+        cut = len(whole) - _LONGEST_QUESTION
+        warning = (
+            f"The change is too long to show: {cut:,} of its {len(whole):,} characters are cut."
+        )
+    reason = f"{does} {warning}".strip()
+    return Review(verdict="ask", reason=reason, preview=preview, risky=bool(warning))
 
 
 def _edits(given: Sequence[Mapping[str, Any]]) -> tuple[editing.Edit, ...]:
@@ -204,10 +217,14 @@ def _encoded(text: str) -> bytes:
 
 def diff(old: str, new: str, name: str) -> str:
     """What changes, as a unified diff, shortened when it is long."""
+    return shortened(_diff(old, new, name), _LONGEST_DIFF)
+
+
+def _diff(old: str, new: str, name: str) -> str:
     lines = difflib.unified_diff(
         old.splitlines(), new.splitlines(), f"a/{name}", f"b/{name}", lineterm="", n=3
     )
-    return shortened("\n".join(lines), _LONGEST_DIFF)
+    return "\n".join(lines)
 
 
 def _plural(noun: str, count: int) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 from claw_nb.core.errors import ToolError
 from claw_nb.core.named_secrets import secret_kind
 from claw_nb.core.redact import redact
+from claw_nb.tools.lifeline import Lifeline
 
 _HALF = 15_000
 """Bytes kept of the output's beginning, and of its end."""
@@ -31,7 +32,8 @@ _MARK = "CLAW_BASH_CALL"
 _SECRET_NAME = re.compile(
     r"(?:.*_)?(?:API|ACCESS|SECRET|PRIVATE|AUTH|ENCRYPTION|SIGNING)?_?KEYS?(?:_ID|_BASE64)?"
     r"|.*(?:TOKEN(?!IZER)|SECRET|PASSW|PASSPHRASE|CREDENTIAL|PRIVATE_KEY|APIKEY|COOKIE|DSN).*|.*_(?:PAT|PWD|AUTH)"
-    r"|CLAW_(?!HOME$).*|BASH_ENV|ENV|PROMPT_COMMAND|BASH_FUNC_.*",
+    r"|CLAW_.*|BASH_ENV|ENV|PROMPT_COMMAND|BASH_FUNC_.*|BASHOPTS|SHELLOPTS|GLOBIGNORE|CDPATH"
+    r"|RIPGREP_CONFIG_PATH",
     re.IGNORECASE,
 )
 _QUIET = {
@@ -40,6 +42,7 @@ _QUIET = {
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
     "NO_COLOR": "1",
+    "CLAW_INSIDE_TOOL": "1",
 }
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]")
 
@@ -101,7 +104,11 @@ def _start(shell: str, command: str, cwd: Path, env: dict[str, str]) -> _Call:
             f"the shell did not start: {error.strerror or error}",
             hints=("Check that the workspace folder exists, and that the command isn't too long.",),
         ) from error
-    return _Call(process=process, mark=mark)
+    call = _Call(process=process, mark=mark)
+    if os.name == "posix":
+        with suppress(OSError):  # it is a net below the net: without it the command runs as well
+            call.lifeline = Lifeline(shell, process.pid, mark=f"{_MARK}={mark}")
+    return call
 
 
 @dataclass(kw_only=True)
@@ -110,6 +117,7 @@ class _Call:
 
     process: subprocess.Popen[bytes]
     mark: str
+    lifeline: Lifeline | None = None
     cancelled: threading.Event = field(default_factory=threading.Event)
     _head: bytearray = field(default_factory=bytearray)
     _tail: bytearray = field(default_factory=bytearray)
@@ -117,6 +125,13 @@ class _Call:
 
     def wait(self, timeout: float) -> Finished:
         """Until the script ends; runs on a thread of its own."""
+        try:
+            return self._finish(timeout)
+        finally:
+            if self.lifeline:
+                self.lifeline.let_go()
+
+    def _finish(self, timeout: float) -> Finished:
         reader = threading.Thread(target=self._read, daemon=True)
         reader.start()
         timed_out = not self._ends_within(timeout)

@@ -11,6 +11,7 @@ from claw_nb.core.messages import Text
 from claw_nb.core.protocols import Execution, Kernel
 from claw_nb.core.tools import Review, Tool, ToolOutput, tool
 from claw_nb.tools.failures import shortened
+from claw_nb.tools.unseen import unseen
 
 _TRACEBACK_LINES = 25
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
@@ -30,9 +31,10 @@ def python_tools(kernel: Kernel) -> tuple[Tool, ...]:
     """``run_python`` over one kernel."""
 
     def review(arguments: Mapping[str, Any]) -> Review:
-        return Review(
-            verdict="ask", reason="It runs code in your kernel.", preview=str(arguments["code"])
-        )
+        code = str(arguments["code"])
+        warning = unseen(code)
+        reason = f"It runs code in your kernel. {warning}".strip()
+        return Review(verdict="ask", reason=reason, preview=code, risky=bool(warning))
 
     @tool(effect="execute", sequential=True, review=review)
     async def run_python(

@@ -49,3 +49,5 @@ class Script:
     commands: tuple[Command, ...]
     functions: tuple[Function, ...] = ()
     clear: bool = True
+    plain: bool = False
+    """Whether its words are certainly what the shell will see; see ``shell_plain``."""

@@ -25,7 +25,7 @@ def git(call: Call) -> Iterator[Finding]:
         valued = texts[0] in ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path")
         setting = " ".join(texts[:2])
         if re.search(
-            r"-c\s?(?:alias\.|core\.(?:pager|editor|sshcommand|hookspath|fsmonitor)|\S*=!)",
+            r"-c\s?(?:alias\.|core\.(?:pager|editor|sshcommand|hookspath|fsmonitor|gitproxy|askpass|worktree)|diff\.|filter\.|pager\.|include|credential|gpg|sequence\.|merge\.|interactive\.|protocol|\S*=!)",
             setting,
             re.I,
         ):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
+from claw_nb.tools import shell_disk
 from claw_nb.tools.boundary import Boundary
 from claw_nb.tools.files import holds_secrets, starts_itself
 
@@ -42,10 +45,16 @@ _STREAM = re.compile(
 )
 _NETWORK = re.compile(r"/dev/(?:tcp|udp)/.*")
 _SECRET_PLACE = re.compile(
-    r".*/\.(?:ssh|gnupg|aws|azure|kube|docker)/(?!known_hosts|.*\.pub).*|.*/\.config/(?:gcloud|gh)/.*"
+    r".*/\.(?:ssh|gnupg|aws|azure|kube|docker|password-store)(?:/(?!known_hosts|.*\.pub).*)?"
+    r"|.*/\.config/(?:gcloud|gh|op|rclone)(?:/.*)?"
     r"|/etc/(?:shadow|gshadow|sudoers).*|/proc/[^/]+/(?:environ|mem|maps|fd/.*)|.*/\.(?:bash|zsh)_history"
     r"|.*/\.(?:mozilla|thunderbird)/.*|.*/Login Data|.*/Cookies"
 )
+_SECRET_AT_HOME = re.compile(
+    r"\.(?:claw|codex|claude|gemini|cursor)(?:/.*)?|\.claude\.json|\.git-credentials|\.local/share/keyrings(?:/.*)?"
+)
+"""Where agents and keyrings keep their keys; in a project such folders hold no secrets."""
+_PLACE_NAME = re.compile(r"CLAW_HOME|XDG_\w+|TMPDIR")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +65,8 @@ class Places:
     home: str
     where: str
     boundary: Boundary | None = None
+    known: dict[tuple[str, str, str], bool] = field(default_factory=dict, compare=False, repr=False)
+    """What the disk has said during one review: a script may name a path thousands of times."""
 
     @classmethod
     def of(cls, boundary: Boundary | None) -> Places:
@@ -64,13 +75,25 @@ class Places:
         home = Path(posixpath.expanduser("~")).as_posix()
         return cls(root=root, home=home, where=root, boundary=boundary)
 
-    def path(self, text: str) -> str:
-        """The absolute path, with its globs; ``~`` stands for the home folder."""
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variables of the environment that name places, the agent's home among them."""
+        found = {name: value for name, value in os.environ.items() if _PLACE_NAME.fullmatch(name)}
+        if self.boundary and self.boundary.forbidden:
+            found["CLAW_HOME"] = self.boundary.forbidden[0].as_posix()
+        return found
+
+    def spelled(self, text: str) -> str:
+        """The absolute path as it is written, with its globs, links and ``..``."""
         if text == "~" or text.startswith("~/"):
             text = self.home + text[1:]
         elif re.match(r"~\w+", text):
             text = "/home/" + text[1:]
-        path = posixpath.normpath(posixpath.join(self.where, text or "."))
+        return posixpath.join(self.where, text or ".")
+
+    def path(self, text: str) -> str:
+        """The absolute path, with its globs; ``~`` stands for the home folder."""
+        path = posixpath.normpath(self.spelled(text))
         return path.replace("//", "/", 1) if path.startswith("//") else path
 
     def is_protected(self, text: str) -> bool:
@@ -94,15 +117,9 @@ class Places:
             return False
         return not (path == self.root or _is_under(path, self.root))
 
-    def is_foreign(self, text: str) -> bool:
-        """Whether reading this needs a yes: it is outside, temporary or not, or a link leads out."""
-        path = self.path(text)
-        if path == "/dev/null":
-            return False
-        if not (path == self.root or _is_under(path, self.root)):
-            return True
-        real = Path(path).resolve() if not re.search(r"[*?\[]", path) else Path(path)
-        return not (real.as_posix() == self.root or _is_under(real.as_posix(), self.root))
+    def lies_inside(self, path: str) -> bool:
+        """Whether a real path is the workspace, or lies in it."""
+        return path == self.root or _is_under(path, self.root)
 
     def is_system(self, text: str) -> bool:
         """Whether a path lies where the system's own files are."""
@@ -113,13 +130,17 @@ class Places:
 
     def is_forbidden(self, text: str) -> bool:
         """Whether this is the agent's own home, by any name, or a glob that takes it in."""
+        return self._once("forbidden", text, self._is_forbidden)
+
+    def _is_forbidden(self, text: str) -> bool:
         if self.boundary is None:
             return False
         path = self.path(text)
-        if re.search(r"[*?\[]", path):
-            return any(_reaches(path, each.as_posix()) for each in self.boundary.forbidden)
-        real = Path(path)
-        return self.boundary.forbids(real) or self.boundary.forbids(real.resolve())
+        if shell_disk.GLOB.search(path) and any(
+            _reaches(path, each.as_posix()) for each in self.boundary.forbidden
+        ):
+            return True
+        return any(self.boundary.forbids(Path(each)) for each in self._meant(text))
 
     def holds_forbidden(self, text: str) -> bool:
         """Whether the agent's own home lies in this folder."""
@@ -138,8 +159,23 @@ class Places:
 
     def is_secret(self, text: str) -> bool:
         """Whether secrets are kept there."""
-        path = self.path(text)
-        return bool(_SECRET_PLACE.fullmatch(path)) or holds_secrets(Path(PurePosixPath(path).name))
+        return self._once("secret", text, self._is_secret)
+
+    def _once(self, question: str, text: str, answer: Callable[[str], bool]) -> bool:
+        key = (question, self.where, text)
+        if key not in self.known:
+            self.known[key] = answer(text)
+        return self.known[key]
+
+    def _is_secret(self, text: str) -> bool:
+        return any(
+            _SECRET_PLACE.fullmatch(path)
+            or holds_secrets(Path(PurePosixPath(path).name))
+            or (
+                _is_under(path, self.home) and _SECRET_AT_HOME.fullmatch(path[len(self.home) + 1 :])
+            )
+            for path in self._meant(text)
+        )
 
     def starts_itself(self, text: str) -> bool:
         """Whether writing there makes other programs run something later."""
@@ -148,6 +184,11 @@ class Places:
             if _is_under(path, top) and starts_itself(posixpath.relpath(path, top)):
                 return True
         return False
+
+    def _meant(self, text: str) -> set[str]:
+        """The paths that a word names, by what is written and by where it leads on this disk."""
+        found = shell_disk.expanded(self.spelled(text)) or ()
+        return {self.path(text), *map(posixpath.normpath, found), *map(shell_disk.real, found)}
 
     def _above(self) -> list[str]:
         return [each.as_posix() for each in PurePosixPath(self.root).parents]

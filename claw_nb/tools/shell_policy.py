@@ -53,7 +53,8 @@ def review(command: str, *, boundary: Boundary | None = None) -> Review:
                     preview=command,
                     risky=level == "risky",
                 )
-    if shell_reading.only_reads(parse(command), Places.of(boundary)):
+    places = Places.of(boundary)
+    if shell_reading.only_reads(parse(command, environment=places.variables), places):
         return Review(verdict="allow", reason="It only reads in the workspace.", preview=command)
     return Review(verdict="ask", reason="It runs a program.", preview=command)
 
@@ -64,7 +65,7 @@ def _text(text: str, places: Places, depth: int) -> Iterator[Finding]:
         return
     if invisible(text) or "\r" in text:
         yield risky("It holds characters that can't be seen.")
-    script = parse(text)
+    script = parse(text, environment=places.variables)
     if not script.clear:
         yield risky("It isn't clear how the shell would read it.")
         if _BARE.search(text):

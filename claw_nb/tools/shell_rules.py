@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from claw_nb.tools import shell_lines
 from claw_nb.tools.shell_calls import Call, Finding, deny, risky
 from claw_nb.tools.shell_git import git
+from claw_nb.tools.shell_own import own
 
 Rule = Callable[[Call], Iterator[Finding]]
 
@@ -172,10 +173,12 @@ def _disk_tool(call: Call) -> Iterator[Finding]:
 
 def _uploads(call: Call) -> Iterator[Finding]:
     if re.search(
-        r"(?:^|\s)(?:-T|--upload-file|--post-file|--body-file)|(?:-d|--data\S*|-F|--form\S*|--json)[ =]?\S*@",
+        r"(?:^|\s)(?:-T|--upload-file|--post-file|--body-file)|(?:-d|--data\S*|-F|--form\S*|--json|--url-query|-H|--header)[ =]?\S*@",
         call.line,
     ):
         yield risky("It sends a file over the network.")
+    elif call.repeated or any(word.dynamic for word in call.args):
+        yield risky("It may send what another command prints over the network.")
     target = re.search(r"(?:^|\s)(?:-o|-O|--output|--output-document)[ =]?(\S+)", call.line)
     if target and not target[1].startswith(("http", "-")):
         yield from written(call, [target[1]])
@@ -234,6 +237,7 @@ def found(call: Call) -> Iterator[Finding]:
         return
     if re.fullmatch(r"(?:mkfs|newfs)(?:[._]\w{1,8})?", call.name):
         yield from _disk_tool(call)
+    yield from own(call)
     if rule := RULES.get(call.name):
         yield from rule(call)
     for reason in shell_lines.reasons(call.name, call.line):

@@ -8,15 +8,17 @@ known is marked ``dynamic``.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from types import MappingProxyType
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from claw_nb.tools.shell_commands import Command, Function, Redirect, Script
 from claw_nb.tools.shell_expansion import Expansion
+from claw_nb.tools.shell_plain import is_plain
 from claw_nb.tools.shell_words import Word
 
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
@@ -27,18 +29,22 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
-def parse(text: str) -> Script:
-    """The script's commands, those in functions, branches and substitutions too."""
+def parse(text: str, *, environment: Mapping[str, str] = MappingProxyType({})) -> Script:
+    """The script's commands, those in functions, branches and substitutions too.
+
+    ``environment`` holds the variables that are known although no script sets them.
+    """
     source = text.replace("\\\n", "").encode("utf-8", "replace")
     # The grammar's scanner looks letters up in a table that ends before most of Unicode and
     # crashes the process beyond it. To bash they all are plain letters of a word, as x is.
     tree = _parser().parse(_NOT_ASCII.sub(b"x", source))
-    reading = _Reading(source=source)
+    reading = _Reading(source=source, environment=environment)
     reading.visit(tree.root_node)
     return Script(
         commands=tuple(reading.commands),
         functions=tuple(reading.functions),
         clear=not tree.root_node.has_error,
+        plain="\\\n" not in text and is_plain(text, tree.root_node),
     )
 
 
@@ -47,11 +53,14 @@ class _Reading:
     """One walk over a tree; variables are known from the assignments that stand before."""
 
     source: bytes
+    environment: Mapping[str, str]
     commands: list[Command] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.expansion = Expansion(source=self.source, run=self.run)
+        known = {name: Word(text=value) for name, value in self.environment.items()}
+        self.expansion.variables |= known
         self.text = self.expansion.text
         self.words = self.expansion.words
 
@@ -107,6 +116,9 @@ class _Reading:
             inputs=tuple(inputs),
         )
         self.commands.append(made)
+        if made.name in ("read", "readarray", "mapfile"):
+            unknown = {word.text: Word(text="", dynamic=True) for word in found[1:]}
+            self.expansion.variables |= unknown | {"REPLY": Word(text="", dynamic=True)}
         return made
 
     def pipeline(self, node: Node, first: Sequence[Command] = ()) -> list[Command]:

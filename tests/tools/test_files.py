@@ -289,3 +289,46 @@ async def test_a_read_only_file_is_not_replaced(as_nobody):
     (as_nobody / "a.txt").chmod(0o444)
     assert (await failure(tools["write_file"].run(path="a.txt", content="x"))).kind == "policy"
     assert (as_nobody / "a.txt").read_text() == "old"
+
+
+def test_what_hides_in_a_file_is_said_before_it_is_written(root, tools):
+    (root / "old.txt").write_text("one\u200b\ntwo\n")
+    said = tools["write_file"].review({"path": "a.py", "content": "ok\nx = 1 #\u202e"})
+    assert said.risky
+    assert "U+202E, first in line 2" in said.reason
+    edits = [{"old_text": "two", "new_text": "2\u2066"}]
+    assert tools["edit_file"].review({"path": "old.txt", "edits": edits}).risky
+    edits = [{"old_text": "two", "new_text": "2"}]
+    assert not tools["edit_file"].review({"path": "old.txt", "edits": edits}).risky
+    assert not tools["write_file"].review({"path": "b.txt", "content": "é 👩\u200d🔬"}).risky
+
+
+def test_the_question_shows_the_whole_change_or_says_what_is_cut(root, tools):
+    content = "\n".join(f"line {number}" for number in range(5_000))
+    said = tools["write_file"].review({"path": "a.txt", "content": content})
+    assert "+line 2500" in said.preview
+    assert not said.risky
+    said = tools["write_file"].review({"path": "a.txt", "content": "x\n" * 100_000})
+    assert said.risky
+    assert "characters are cut" in said.reason
+
+
+@pytest.mark.parametrize(
+    ("path", "runs"),
+    [
+        (".config/systemd/user/x.service", True),
+        (".config/autostart/x.desktop", True),
+        (".envrc", True),
+        ("sub/.envrc", True),
+        ("jupyter_server_config.py", True),
+        (".jupyter/jupyter_lab_config.py", True),
+        ("lib/sitecustomize.py", True),
+        ("usercustomize.py", True),
+        (".git/info/attributes", True),
+        (".config/app/x.toml", False),
+        ("jupyter_notes.py", False),
+        ("envrc.md", False),
+    ],
+)
+def test_files_that_run_by_themselves_are_asked_about_each_time(tools, path, runs):
+    assert tools["write_file"].review({"path": path, "content": "x"}).risky is runs

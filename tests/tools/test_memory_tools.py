@@ -67,10 +67,10 @@ async def test_a_note_is_kept_unasked(tools):
         "Connect to postgres://ann:tiger@db/x.",
     ],
 )
-async def test_a_secret_is_refused_and_pointed_to_the_vault(tools, text):
+async def test_a_secret_is_refused_and_pointed_to_where_secrets_belong(tools, text):
     error = await failure(tools["remember"].run(text=text))
     assert error.kind == "policy"
-    assert "vault" in error.hints[0]
+    assert "environment variable or a keyring" in error.hints[0]
     assert text not in str(error)
     assert KEPT == []
 
@@ -116,7 +116,7 @@ NOTES = [
     "The system prompt lives in system.md.",
     "You are now able to run the tests with make test.",
     "The parser forgets all earlier tokens after a reset.",
-    "The token budget is 4,000; passwords are kept in the vault as claw://db/password.",
+    "The token budget is 4,000; passwords are kept in the keyring as db-password.",
     "Operating system: Linux. File system: ext4.",
     "The API sends a token to the client at login.",
     "Do not tell users apart by e-mail alone.",

@@ -113,3 +113,19 @@ def test_the_code_is_shown_before_it_runs_and_never_beside_other_code():
 async def test_no_code_is_no_call():
     (tool,) = python_tools(Told(Execution()))
     assert (await failure(tool.run(code="  \n"))).kind == "validation"
+
+
+@pytest.mark.parametrize(
+    "code", ["x = 1 #\u202e", "a\u200bb = 1", "ok()\rrm()", "x\x1b[8m = 1", "x\x08y"]
+)
+def test_code_that_hides_something_is_asked_about_each_time(code):
+    (tool,) = python_tools(Told(Execution()))
+    said = tool.review({"code": code})
+    assert said.risky
+    assert "can't be seen" in said.reason
+
+
+@pytest.mark.parametrize("code", ["print('héllo 👩\u200d🔬')", "a = 1\r\nb = 2", "x = '\t'"])
+def test_code_in_any_language_is_like_any_other(code):
+    (tool,) = python_tools(Told(Execution()))
+    assert not tool.review({"code": code}).risky

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,24 @@ async def test_a_cancelled_command_leaves_nothing_behind(bash, root):
     assert not any(map(alive, found))
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="it finds processes in /proc")
+async def test_a_command_ends_when_the_process_that_runs_it_is_killed(root):
+    script = "setsid bash -c 'echo $$ > a.pid; exec sleep 300' & echo $$ > b.pid; sleep 300"
+    code = (
+        "import asyncio, sys; from pathlib import Path; from claw_nb.tools.processes import run\n"
+        "asyncio.run(run(sys.argv[1], cwd=Path(sys.argv[2]), timeout=600))"
+    )
+    runner = await asyncio.create_subprocess_exec(sys.executable, "-c", code, script, str(root))
+    found = await pids(root, 2)
+    runner.kill()
+    await runner.wait()
+    for _ in range(500):
+        if not any(map(alive, found)):
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("the command outlived its agent")
+
+
 async def test_what_is_left_in_the_background_ends_with_the_command(bash, root):
     script = "setsid bash -c 'echo $$ > a.pid; exec sleep 300' & while [ ! -s a.pid ]; do :; done; echo hi"
     text = await bash.run(command=script)
@@ -149,11 +168,13 @@ async def test_secrets_of_the_environment_stay_out(bash, monkeypatch):
         "DATABASE_URL": "postgres://ann:tiger@db/x",
         "INNOCENT": "ghp_" + "a1B2" * 9,
         "CLAW_RUN_ID": "abc",
+        "CLAW_HOME": "/home/x",
+        "GLOBIGNORE": "x",
+        "CDPATH": "/etc",
         "BASH_ENV": "/nowhere",
         "JPY_API_TOKEN": "abc",
     }
     plain = {
-        "CLAW_HOME": "/home/x",
         "KEYBOARD": "de",
         "TOKENIZERS_PARALLELISM": "no",
         "AWS_REGION": "eu",
@@ -165,6 +186,7 @@ async def test_secrets_of_the_environment_stay_out(bash, monkeypatch):
     )
     assert not set(seen) & set(secret)
     assert {name: seen[name] for name in plain} == plain
+    assert seen["CLAW_INSIDE_TOOL"] == "1"
     assert seen["PATH"] == os.environ["PATH"]
 
 
