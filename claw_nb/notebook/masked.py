@@ -47,7 +47,7 @@ def masked(item: Item) -> Item:
                 item,
                 call=_call(item.call),
                 result=None if result is None else _result(result),
-                preview=item.preview,
+                preview=_told(item.preview),
                 progress=_told(item.progress),
                 answered=_told(item.answered),
             )

@@ -10,8 +10,10 @@ import pytest
 
 from claw_nb.core.errors import StoreError
 from claw_nb.core.locks import FileLock
-from claw_nb.core.records import LogRow
+from claw_nb.core.records import LogRow, Memory
 from claw_nb.memory.memories import Memories
+from claw_nb.memory.rows import SCHEMA, to_rows
+from claw_nb.memory.table import Table
 
 HEAD = """
 import json, os, sys
@@ -83,6 +85,9 @@ def test_the_same_key_merged_by_four_processes_is_one_row(start, memories):
     for n in range(6):
         table.insert(to_rows([Memory(id=f"k{n}", text=f"by {name}", created=1, updated=1)]))
     """
+    # Made beforehand: making the table is what the lock is for, and here nobody takes it.
+    first = Memory(id="k0", text="by nobody", created=1, updated=1)
+    Table(memories.folder, "memories", SCHEMA).insert(to_rows([first]))
     processes = [start(f"p{n}", code) for n in range(4)]
     go(processes)
     assert [process.wait() for process in processes] == [0] * 4

@@ -116,10 +116,10 @@ def test_each_agent_has_its_own_memories(remembering):
         "password='Tr0ub4dor&3'",
     ],
 )
-def test_a_secret_is_refused_and_the_vault_is_named(memories, log, text):
+def test_a_secret_is_refused_and_told_where_to_keep_it(memories, log, text):
     with pytest.raises(InvalidInput) as caught:
         memories.add(text)
-    assert "vault" in caught.value.hint
+    assert "environment variable or a keyring" in caught.value.hint
     assert text not in str(caught.value)
     assert (memories.count(), log) == (0, [])
 

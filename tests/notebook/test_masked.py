@@ -51,6 +51,11 @@ RUN = (
     TextAdded(text=f"It is {KEY[:20]}"),
     TextAdded(text=f"{KEY[20:]}, I think."),
     said(Thinking(text=f"I know {KEY}."), Text(text=f"It is {KEY}, I think."), CALL),
+    ApprovalRequested(
+        request=ApprovalRequest(
+            call=CALL, effect="execute", reason="it runs code", digest="d", preview=f"change {KEY}"
+        )
+    ),
     ToolStarted(call=CALL, effect="execute"),
     ToolProgressed(call_id="1", text=f"at {KEY}"),
     finished(f"Traceback\nValueError: {KEY}", error="system"),
@@ -76,6 +81,7 @@ def test_no_form_of_an_answer_shows_a_key_at_any_moment(cell):
         view.feed(event)
         view.render()
     assert "[REDACTED:anthropic], I think." in sent[-1]["text/markdown"]
+    assert "change [REDACTED:anthropic]" in sent[-1]["text/html"]
     assert [data for data in sent if any(map(shows_it, data.values()))] == []
     answer = Answer(view)
     for text in (answer.to_markdown(), answer.text, repr(answer.messages), repr(answer.tool_calls)):
@@ -110,7 +116,7 @@ def test_an_error_in_a_cell_shows_no_key():
 
 def test_a_running_step_tells_how_far_it_is(cell):
     view, sent = cell
-    for event in (*RUN[:6], ToolProgressed(call_id="1", text="file 3\nof 7")):
+    for event in (*RUN[:7], ToolProgressed(call_id="1", text="file 3\nof 7")):
         view.feed(event)
     view.render()
     summary = sent[-1]["text/html"].partition("<summary><span")[2].partition("</summary>")[0]

@@ -7,7 +7,7 @@ import stat
 import subprocess
 import sys
 import traceback
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 
 import pytest
 
@@ -498,13 +498,25 @@ def test_a_renewal_that_fails_leaves_the_login_as_it_was(expired, answer, kind, 
     assert not list(expired.parent.glob(".auth-*"))
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_burns_no_refresh_token(expired):
-    expired.parent.chmod(0o500)
+@contextmanager
+def read_only(folder):
+    """A folder in which nothing can be made; root may write everywhere but on such a mount."""
+    if os.geteuid() != 0:
+        folder.chmod(0o500)
+        yield
+        folder.chmod(0o700)
+        return
+    subprocess.run(["mount", "--bind", folder, folder], check=True)
     try:
-        error, wire = failed(provider(expired), RENEWED)
+        subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
+        yield
     finally:
-        expired.parent.chmod(0o700)
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def test_a_folder_that_cannot_be_written_burns_no_refresh_token(expired):
+    with read_only(expired.parent):
+        error, wire = failed(provider(expired), RENEWED)
     assert (error.kind, wire.paths) == ("auth", [])
 
 

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from claw_nb.core.records import Run, Task
+from claw_nb.tasks.engine import Progress
 from claw_nb.tasks.runner import Runner
 
 WHERE = """
@@ -201,6 +202,7 @@ async def test_a_killed_run_leaves_a_valid_notebook_with_all_that_had_ended(runn
 SERVER = """
 import asyncio, sys
 from claw_nb.core.records import Run, Task
+from claw_nb.tasks.engine import Progress
 from claw_nb.tasks.runner import Runner
 from pathlib import Path
 task = Task(id="t1", agent_id="main", name="t", schedule_type="interval", schedule_value="60",
@@ -314,3 +316,15 @@ async def test_a_run_leaves_no_secret_of_its_environment(runner, home, notebook,
         assert "correcthorsebattery" not in text, each
         assert "c3D4a1B2c3D4" not in text, each
     assert "correcthorse" not in str(outcome)
+
+
+def test_a_cell_that_still_runs_is_masked_on_the_disk_only(tmp_path):
+    key = "sk-" + "proj-" + "a1B2c3D4" * 8
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("print(key)")])
+    nb.metadata["papermill"] = {}
+    progress = Progress(nb, path=tmp_path / "notebook.ipynb", emit=lambda event, **facts: None)
+    progress.notebook_start()
+    nb.cells[0].outputs = [nbformat.v4.new_output("stream", text=key[:40])]
+    progress.save()
+    assert "[REDACTED:openai]" in text_of(tmp_path / "notebook.ipynb")
+    assert nb.cells[0].outputs[0].text == key[:40]

@@ -6,6 +6,8 @@ import pyarrow as pa
 import pytest
 
 from claw_nb import config
+from claw_nb.core import redact as redacting
+from claw_nb.core.redact import redact
 from claw_nb.workspace import Workspace
 
 AWS = "AKIA" + "QWERTYUIOPASDFGH"
@@ -68,3 +70,11 @@ async def test_passwords_keys_and_tokens_stay_with_the_user(ask, make, sql):
 async def test_an_alias_that_says_secret_is_masked_too(ask):
     shown = await ask(pd.DataFrame(ROWS), "select who as password from users")
     assert "ann" not in shown
+
+
+def test_opening_a_workspace_learns_the_secrets_of_the_environment(home, monkeypatch):
+    monkeypatch.setattr(redacting, "_exact", set())
+    monkeypatch.setattr(redacting, "_by_length", ())
+    monkeypatch.setenv("MY_DB_PASSWORD", "correcthorsebattery")
+    Workspace.open(home).close()
+    assert redact("it is correcthorsebattery") == "it is [REDACTED:secret]"
