@@ -28,7 +28,7 @@ _ONLY_TELL = frozenset(
     {
         "sessions", "sessions list", "sessions show", "task", "task list", "task show", "task logs",
         "task next", "memory", "memory list", "memory search", "config", "config list", "config get",
-        "store", "store path",
+        "store", "store path", "vault list",
     }
 )  # fmt: skip
 """Commands that change nothing, by their first two words."""

@@ -17,6 +17,7 @@ from claw_nb.commands.sql import sql
 from claw_nb.commands.store import store
 from claw_nb.commands.tasks import task
 from claw_nb.commands.usage import usage
+from claw_nb.commands.vault import vault
 
 SHARED: tuple[click.Command, ...] = (
     sql,
@@ -28,6 +29,7 @@ SHARED: tuple[click.Command, ...] = (
     approvals,
     policy,
     config,
+    vault,
     store,
     usage,
     compact,

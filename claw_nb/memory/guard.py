@@ -29,6 +29,6 @@ def check(text: str) -> str:
     if redact(text) != text:
         raise InvalidInput(
             "this text holds a secret, and secrets are not remembered",
-            hint="Keep it in an environment variable or a keyring, and remember its name instead.",
+            hint="Keep it with `claw vault set NAME`, and remember the name claw://NAME instead.",
         )
     return text

@@ -52,7 +52,7 @@ def memory_tools(remember: Remember, recall: Recall) -> tuple[Tool, ...]:
     ) -> str:
         """Keep a text for later sessions.
 
-        Never secrets: they belong in environment variables or a keyring. Remember their names.
+        Never secrets: they belong in the vault (`claw vault`). Remember their claw:// names.
         """
         check(text)
         with told_to_the_model():
@@ -93,7 +93,7 @@ def check(text: str) -> None:
         raise ToolError(
             "this text holds a secret, and secrets are not remembered",
             kind="policy",
-            hints=("Ask the user to keep it in an environment variable or a keyring, not here.",),
+            hints=("Ask the user to keep it with `claw vault set NAME`; remember claw://NAME.",),
         )
     if match := _ORDERS.search(text):
         raise ToolError(

@@ -1,22 +1,24 @@
-"""The secret behind a name: in the environment, or in the system's keyring."""
+"""The secret behind a name: in the environment, the system's keyring, or the vault."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from claw_nb.core.errors import ConfigError
 from claw_nb.core.redact import add_secret
+from claw_nb.vault.safe import SCHEME, Vault
 
 KEYRING = "claw-nb"
 """The keyring's service under which a name without one is looked for."""
 
 
-def reveal(value: str, *, env: Mapping[str, str] = os.environ) -> str:
-    """What ``env:NAME``, ``keyring:NAME`` or ``keyring:SERVICE/NAME`` stands for.
+def reveal(value: str, *, home: Path, env: Mapping[str, str] = os.environ) -> str:
+    """What ``env:NAME``, ``keyring:NAME``, ``keyring:SERVICE/NAME`` or ``claw://NAME`` stands for.
 
-    Any other text is the secret itself. It is masked from then on wherever something is written.
-    Raises ConfigError, which names the name and never the secret.
+    ``claw://`` names are looked up in the vault of the data home. Any other text is the secret itself. It is masked from then on wherever something is written.
+    Raises ConfigError or NotFound, which name the name and never the secret.
     """
     scheme, _, name = value.partition(":")
     match scheme:
@@ -29,11 +31,8 @@ def reveal(value: str, *, env: Mapping[str, str] = os.environ) -> str:
                 )
         case "keyring":
             found = _in_keyring(name)
-        case "claw":
-            raise ConfigError(
-                f"{value} names a secret in the vault, and this release has no vault yet",
-                hint="Keep it in the system's keyring (keyring:NAME) or in a variable (env:NAME).",
-            )
+        case "claw" if value.startswith(SCHEME):
+            found = Vault(home, env=env).open(value.removeprefix(SCHEME))
         case _:
             found = value
     add_secret(found)

@@ -72,7 +72,9 @@ def _exa(work: Workspace) -> Exa:
 
     def key() -> str | None:
         given = settings.exa_api_key
-        return reveal(given, env=work.env) if given else work.env.get("EXA_API_KEY") or None
+        if given:
+            return reveal(given, home=work.home, env=work.env)
+        return work.env.get("EXA_API_KEY") or None
 
     return Exa(key=key, api=settings.exa_url.rstrip("/"), mcp=settings.exa_mcp_url)
 

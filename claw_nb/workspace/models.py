@@ -37,7 +37,9 @@ class Models:
         made = catalog.make(
             settings.provider,
             base_url=settings.base_url,
-            api_key=reveal(settings.api_key, env=self.env) if settings.api_key else None,
+            api_key=(
+                reveal(settings.api_key, home=self.home, env=self.env) if settings.api_key else None
+            ),
             api_version=settings.api_version,
             login=Login(
                 file=Path(settings.codex_auth_file) if settings.codex_auth_file else None,

@@ -112,11 +112,11 @@ def test_without_a_codex_login_the_next_step_is_told(tmp_path, monkeypatch):
 
 
 def test_a_name_of_a_variable_stands_for_its_value():
-    assert reveal("env:SOMEWHERE", env={"SOMEWHERE": "swordfish-swordfish"}) == (
+    assert reveal("env:SOMEWHERE", home=Path(), env={"SOMEWHERE": "swordfish-swordfish"}) == (
         "swordfish-swordfish"
     )
     assert "swordfish" not in redact("it is swordfish-swordfish indeed")
-    assert reveal("sk-plain-0123456789", env={}) == "sk-plain-0123456789"
+    assert reveal("sk-plain-0123456789", home=Path(), env={}) == "sk-plain-0123456789"
 
 
 def test_a_name_in_the_keyring_stands_for_what_is_kept_there():
@@ -137,11 +137,11 @@ def test_a_name_in_the_keyring_stands_for_what_is_kept_there():
     before = keyring.get_keyring()
     keyring.set_keyring(InMemory())
     try:
-        assert reveal("keyring:openai", env={}) == "kept-openai-key"
-        assert reveal("keyring:azure/work", env={}) == "kept-azure-key"
+        assert reveal("keyring:openai", home=Path(), env={}) == "kept-openai-key"
+        assert reveal("keyring:azure/work", home=Path(), env={}) == "kept-azure-key"
         assert "kept-openai-key" not in redact("kept-openai-key")
         with pytest.raises(ConfigError) as caught:
-            reveal("keyring:nothing", env={})
+            reveal("keyring:nothing", home=Path(), env={})
     finally:
         keyring.set_keyring(before)
     assert caught.value.hint == "Store it with `keyring set claw-nb nothing`."
@@ -154,7 +154,7 @@ def test_a_system_without_a_keyring_is_told_of_the_other_way():
     keyring.set_keyring(fail.Keyring())
     try:
         with pytest.raises(ConfigError) as caught:
-            reveal("keyring:openai", env={})
+            reveal("keyring:openai", home=Path(), env={})
     finally:
         keyring.set_keyring(before)
     assert "no keyring" in caught.value.message
@@ -168,8 +168,9 @@ import sys
 sys.modules["keyring"] = None
 from claw_nb.core.errors import ConfigError
 from claw_nb.vault import reveal
+from pathlib import Path
 try:
-    reveal("keyring:openai")
+    reveal("keyring:openai", home=Path())
 except ConfigError as error:
     print(error)
 """
@@ -183,7 +184,7 @@ except ConfigError as error:
     ("name", "words"),
     [
         ("env:NOT_SET_ANYWHERE", "the variable NOT_SET_ANYWHERE is not set"),
-        ("claw://openai", "this release has no vault yet"),
+        ("claw://openai", "`claw vault set openai`"),
     ],
 )
 def test_a_name_that_opens_nothing_is_told_and_no_request_is_made(name, words):

@@ -119,7 +119,7 @@ def test_each_agent_has_its_own_memories(remembering):
 def test_a_secret_is_refused_and_told_where_to_keep_it(memories, log, text):
     with pytest.raises(InvalidInput) as caught:
         memories.add(text)
-    assert "environment variable or a keyring" in caught.value.hint
+    assert "claw vault set NAME" in caught.value.hint
     assert text not in str(caught.value)
     assert (memories.count(), log) == (0, [])
 

@@ -70,7 +70,7 @@ async def test_a_note_is_kept_unasked(tools):
 async def test_a_secret_is_refused_and_pointed_to_where_secrets_belong(tools, text):
     error = await failure(tools["remember"].run(text=text))
     assert error.kind == "policy"
-    assert "environment variable or a keyring" in error.hints[0]
+    assert "claw vault set NAME" in error.hints[0]
     assert text not in str(error)
     assert KEPT == []
 
