@@ -130,6 +130,8 @@ def test_a_mounted_second_way_into_the_home_is_known_by_what_it_is(boundary, pla
         ["mount", "--bind", place / ".claw", place / "other"], capture_output=True, check=False
     )
     if done.returncode:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"CI must be able to mount a folder: {done.stderr}")
         pytest.skip("mounting is not allowed here")
     try:
         assert refused(boundary, "other/vault") == "policy"
